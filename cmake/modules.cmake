@@ -1,0 +1,65 @@
+# One static library per module of src/toroid, each linking those before it, and one test program
+# per module from the *_test.cpp files beside the sources.
+
+add_library(toroid_flags INTERFACE)
+target_include_directories(toroid_flags INTERFACE "${CMAKE_SOURCE_DIR}/src")
+target_compile_options(toroid_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
+                       -Woverloaded-virtual -Wno-missing-field-initializers
+                       $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)  # GCC 12 warns inside std::string
+target_compile_definitions(toroid_flags INTERFACE TOROID_VERSION="${PROJECT_VERSION}")
+target_link_libraries(toroid_flags INTERFACE Threads::Threads fmt::fmt)
+if(TOROID_SANITIZE)
+  target_compile_options(toroid_flags INTERFACE -O1 -fsanitize=address,undefined
+                         -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  target_link_options(toroid_flags INTERFACE -fsanitize=address,undefined)
+endif()
+
+if(TOROID_TESTS)
+  find_package(GTest REQUIRED)
+  enable_testing()
+endif()
+
+# toroid_module(<folder> LINK <libraries for this module's own use>)
+function(toroid_module folder)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  string(REPLACE "/" "_" name "${folder}")
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/toroid/${folder}/*.cpp")
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  if(NOT sources)
+    return()
+  endif()
+  add_library(toroid_${name} STATIC ${sources})
+  get_property(earlier GLOBAL PROPERTY TOROID_MODULES)
+  target_link_libraries(toroid_${name} PUBLIC toroid_flags PRIVATE ${ARG_LINK})
+  foreach(module ${earlier})
+    target_link_libraries(toroid_${name} PUBLIC toroid_${module})
+  endforeach()
+  # Nearest first, so that one pass of the linker resolves everything.
+  set_property(GLOBAL PROPERTY TOROID_MODULES ${name} ${earlier})
+  if(TOROID_TESTS AND tests)
+    add_executable(${name}_test ${tests})
+    target_link_libraries(${name}_test PRIVATE toroid_${name} GTest::gtest_main ${ARG_LINK})
+    add_test(NAME ${name} COMMAND ${name}_test)
+    set_tests_properties(${name} PROPERTIES TIMEOUT 600)
+  endif()
+endfunction()
+
+# In dependency order: a module includes only those above it (tools/check_includes.py).
+toroid_module(base LINK spdlog::spdlog)
+toroid_module(graph)
+toroid_module(ops)
+toroid_module(passes)
+toroid_module(models)
+toroid_module(optim)
+toroid_module(comm LINK MPI::MPI_C)
+toroid_module(backends)
+toroid_module(backends/reference)
+toroid_module(backends/cpu LINK dnnl OpenMP::OpenMP_CXX)
+toroid_module(backends/xla LINK ${CMAKE_DL_LIBS} protobuf::libprotobuf)
+toroid_module(data LINK JPEG::JPEG PNG::PNG ZLIB::ZLIB PkgConfig::ISAL protobuf::libprotobuf
+              nlohmann_json::nlohmann_json)
+toroid_module(report LINK PkgConfig::ISAL protobuf::libprotobuf nlohmann_json::nlohmann_json)
+toroid_module(train LINK nlohmann_json::nlohmann_json)
+toroid_module(cli LINK CLI11::CLI11 nlohmann_json::nlohmann_json)
