@@ -47,7 +47,7 @@ function(toroid_module folder)
 endfunction()
 
 # In dependency order: a module includes only those above it (tools/check_includes.py).
-toroid_module(base LINK spdlog::spdlog)
+toroid_module(base LINK spdlog::spdlog PkgConfig::ISAL)
 toroid_module(graph)
 toroid_module(ops)
 toroid_module(passes)

@@ -1,0 +1,22 @@
+#include "toroid/base/crc32c.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace toroid {
+namespace {
+
+TEST(Crc32c, GivesTheValuesOfRfc3720) {
+  EXPECT_EQ(crc32c("123456789"), 0xE3069283U);
+  EXPECT_EQ(crc32c(std::string(32, '\0')), 0x8A9136AAU);
+  EXPECT_EQ(crc32c(std::string(32, '\xff')), 0x62A8AB43U);
+  EXPECT_EQ(crc32c(""), 0U);
+}
+
+TEST(Crc32c, MaskRotatesAndAdds) {
+  EXPECT_EQ(masked_crc32c("123456789"), ((0xE3069283U >> 15) | (0xE3069283U << 17)) + 0xa282ead8U);
+}
+
+}  // namespace
+}  // namespace toroid
