@@ -6,7 +6,8 @@ target_include_directories(toroid_flags INTERFACE "${CMAKE_SOURCE_DIR}/src")
 target_compile_options(toroid_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
                        -Woverloaded-virtual -Wno-missing-field-initializers
                        $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)  # GCC 12 warns inside std::string
-target_compile_definitions(toroid_flags INTERFACE TOROID_VERSION="${PROJECT_VERSION}")
+target_compile_definitions(toroid_flags INTERFACE TOROID_VERSION="${PROJECT_VERSION}"
+                           TOROID_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 target_link_libraries(toroid_flags INTERFACE Threads::Threads fmt::fmt)
 if(TOROID_SANITIZE)
   target_compile_options(toroid_flags INTERFACE -O1 -fsanitize=address,undefined
@@ -18,6 +19,26 @@ if(TOROID_TESTS)
   find_package(GTest REQUIRED)
   enable_testing()
 endif()
+
+# Compiles the folder's *.proto files and adds them to the target; "toroid/<folder>/x.pb.h" is the
+# include, for .cpp files alone.
+function(toroid_protos target folder)
+  file(GLOB protos CONFIGURE_DEPENDS RELATIVE "${CMAKE_SOURCE_DIR}/src"
+       "${CMAKE_SOURCE_DIR}/src/toroid/${folder}/*.proto")
+  set(generated "${CMAKE_BINARY_DIR}/generated")
+  foreach(proto ${protos})
+    string(REGEX REPLACE "\\.proto$" ".pb" base "${generated}/${proto}")
+    add_custom_command(
+      OUTPUT "${base}.cc" "${base}.h"
+      COMMAND ${CMAKE_COMMAND} -E make_directory "${generated}"
+      COMMAND protobuf::protoc "--proto_path=${CMAKE_SOURCE_DIR}/src" "--cpp_out=${generated}"
+              "${proto}"
+      DEPENDS "${CMAKE_SOURCE_DIR}/src/${proto}" VERBATIM)
+    set_source_files_properties("${base}.cc" PROPERTIES COMPILE_OPTIONS -w)
+    target_sources(${target} PRIVATE "${base}.cc")
+    target_include_directories(${target} SYSTEM PRIVATE "${generated}")
+  endforeach()
+endfunction()
 
 # toroid_module(<folder> LINK <libraries for this module's own use>)
 function(toroid_module folder)
@@ -33,6 +54,7 @@ function(toroid_module folder)
   add_library(toroid_${name} STATIC ${sources})
   get_property(earlier GLOBAL PROPERTY TOROID_MODULES)
   target_link_libraries(toroid_${name} PUBLIC toroid_flags PRIVATE ${ARG_LINK})
+  toroid_protos(toroid_${name} "${folder}")
   foreach(module ${earlier})
     target_link_libraries(toroid_${name} PUBLIC toroid_${module})
   endforeach()
@@ -60,6 +82,7 @@ toroid_module(backends/cpu LINK dnnl OpenMP::OpenMP_CXX)
 toroid_module(backends/xla LINK ${CMAKE_DL_LIBS} protobuf::libprotobuf)
 toroid_module(data LINK JPEG::JPEG PNG::PNG ZLIB::ZLIB PkgConfig::ISAL protobuf::libprotobuf
               nlohmann_json::nlohmann_json)
+toroid_module(data/prepare LINK ZLIB::ZLIB nlohmann_json::nlohmann_json)
 toroid_module(report LINK PkgConfig::ISAL protobuf::libprotobuf nlohmann_json::nlohmann_json)
 toroid_module(train LINK nlohmann_json::nlohmann_json)
 toroid_module(cli LINK CLI11::CLI11 nlohmann_json::nlohmann_json)
