@@ -24,7 +24,7 @@ HEAVY = re.compile(
 )
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 MODULE = re.compile(r"^\s*toroid_module\(([\w/]+)")
-MACHINE_PATH = re.compile(r"(?<![\w.$}/-])/(?:root|work|Users|home/\w+)/")
+MACHINE_PATH = re.compile(r"(?<![\w.$}/-])/(?:root|home/\w+|Users/\w+|work|workspace|mnt|scratch)/")
 MOST_LINES, MANY_LINES = 400, 300
 CODE_SUFFIXES = {".cpp", ".h", ".py", ".sh"}
 CODE_FOLDERS = {"src", "tests", "bench", "tools"}
