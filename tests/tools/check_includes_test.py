@@ -90,4 +90,4 @@ class CheckIncludes(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)
