@@ -16,9 +16,9 @@ packages_build=(
   libjpeg62-turbo-dev libpng-dev zlib1g-dev      # pictures, .gz
   libprotobuf-dev protobuf-compiler              # tf.Example, TensorBoard, PJRT compile options
   nlohmann-json3-dev libtomlplusplus-dev libcli11-dev
+  libgtest-dev                                   # the presets include the unit tests
 )
 packages_test=(
-  libgtest-dev
   clang clang-format clang-tidy libomp-dev       # the second compiler, style
   shellcheck python3 python3-venv                # checks, real readers from PyPI
 )
