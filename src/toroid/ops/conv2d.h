@@ -1,0 +1,79 @@
+// 2-D convolution (cross-correlation, as in every deep-learning library) and its two gradients.
+#pragma once
+
+#include <array>
+
+#include "toroid/graph/builder.h"
+
+namespace toroid {
+
+/// Zero padding in pixels: top, bottom, left, right.
+using Padding = std::array<std::int64_t, 4>;
+
+/// Height and width of a convolution's or pool's output; Error when the padded input is smaller
+/// than the window.
+std::array<std::int64_t, 2> window_output(std::array<std::int64_t, 2> input,
+                                          std::array<std::int64_t, 2> window,
+                                          std::array<std::int64_t, 2> stride, Padding padding);
+
+/// TensorFlow's and Keras' SAME: output = ceil(input / stride); an odd pixel goes below and right.
+Padding same_padding(std::array<std::int64_t, 2> input, std::array<std::int64_t, 2> window,
+                     std::array<std::int64_t, 2> stride);
+
+/// x [N,H,W,C], kernel [kh,kw,C,K] -> [N,OH,OW,K]:
+///   y[n,i,j,k] = sum over a,b,c of x[n, i*sh + a - top, j*sw + b - left, c] * kernel[a,b,c,k]
+struct Conv2d {
+  static constexpr std::string_view kName = "conv2d";
+  std::array<std::int64_t, 2> stride{1, 1};
+  Padding padding{};
+
+  std::vector<TensorType> infer(Types inputs) const;
+  Gradient gradient(GradientContext& context) const;
+  Cost cost(Types inputs, Types outputs) const;
+  template <class V>
+  void attributes(V& visit) const {
+    visit("stride", stride);
+    visit("padding", padding);
+  }
+};
+
+/// dy [N,OH,OW,K], kernel [kh,kw,C,K] -> dx [N,H,W,C]; the input's height and width are attributes,
+/// since several inputs give the same output size when the stride is above one.
+struct Conv2dInputGradient {
+  static constexpr std::string_view kName = "conv2d_input_gradient";
+  std::array<std::int64_t, 2> stride{1, 1};
+  Padding padding{};
+  std::array<std::int64_t, 2> input_size{};
+
+  std::vector<TensorType> infer(Types inputs) const;
+  Gradient gradient(GradientContext& context) const;
+  Cost cost(Types inputs, Types outputs) const;
+  template <class V>
+  void attributes(V& visit) const {
+    visit("stride", stride);
+    visit("padding", padding);
+    visit("input_size", input_size);
+  }
+};
+
+/// x [N,H,W,C], dy [N,OH,OW,K] -> dkernel [kh,kw,C,K].
+struct Conv2dKernelGradient {
+  static constexpr std::string_view kName = "conv2d_kernel_gradient";
+  std::array<std::int64_t, 2> stride{1, 1};
+  Padding padding{};
+  std::array<std::int64_t, 2> kernel_size{};
+
+  std::vector<TensorType> infer(Types inputs) const;
+  Gradient gradient(GradientContext& context) const;
+  Cost cost(Types inputs, Types outputs) const;
+  template <class V>
+  void attributes(V& visit) const {
+    visit("stride", stride);
+    visit("padding", padding);
+    visit("kernel_size", kernel_size);
+  }
+};
+
+Value conv2d(Builder& builder, Value x, Value kernel, Conv2d attributes);
+
+}  // namespace toroid
