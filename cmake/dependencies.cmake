@@ -21,10 +21,14 @@ pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET libisal)
 find_path(TOMLPLUSPLUS_INCLUDE toml++/toml.h REQUIRED)
 
 # The PJRT C API's header is taken from a plugin's package, never copied into the repository.
-find_path(TOROID_PJRT_INCLUDE pjrt_c_api.h PATHS "${TOROID_PJRT_DIR}/include" NO_DEFAULT_PATH NO_CACHE)
-if(TOROID_PJRT_INCLUDE)
-  message(STATUS "PJRT header: ${TOROID_PJRT_INCLUDE}")
+# The next build after tools/fetch_pjrt.sh configures again by itself.
+file(GLOB TOROID_PJRT_HEADER CONFIGURE_DEPENDS "${TOROID_PJRT_DIR}/include/pjrt_c_api.h")
+add_library(pjrt_header INTERFACE)
+target_compile_definitions(pjrt_header INTERFACE TOROID_PJRT_DIR="${TOROID_PJRT_DIR}")
+if(TOROID_PJRT_HEADER)
+  message(STATUS "PJRT header: ${TOROID_PJRT_HEADER}")
+  target_include_directories(pjrt_header SYSTEM INTERFACE "${TOROID_PJRT_DIR}/include")
 else()
-  message(STATUS "PJRT header: not found under ${TOROID_PJRT_DIR}; the xla backend is left out "
-                 "(run tools/fetch_pjrt.sh, then configure again)")
+  message(STATUS "PJRT header: not found under ${TOROID_PJRT_DIR}; the xla backend will load no "
+                 "plugin (run tools/fetch_pjrt.sh, then build again)")
 endif()

@@ -1,6 +1,6 @@
 // Compiles StableHLO and runs it on the devices of a PJRT plugin: a shared library for TPUs, NVIDIA
-// GPUs or CPUs that exports the PJRT C API (openxla.org/xla/pjrt). The plugin is loaded at run time,
-// so one build of Toroid serves them all.
+// GPUs or CPUs that exports the PJRT C API (openxla.org/xla/pjrt). The plugin is loaded at run
+// time, so one build of Toroid serves them all.
 #pragma once
 
 #include <cstdint>

@@ -67,8 +67,9 @@ void check_api(const PJRT_Api& table, const std::string& plugin) {
          version.major_version > PJRT_API_MAJOR ? "an older" : "a newer");
   }
   if (table.struct_size < kNeededSize) {
-    fail("the plugin {} (PJRT API {}) has a function table of {} bytes, Toroid needs {} (API {}.{})",
-         plugin, version_of(table), table.struct_size, kNeededSize, PJRT_API_MAJOR, kOldestMinor);
+    fail(
+        "the plugin {} (PJRT API {}) has a function table of {} bytes, Toroid needs {} (API {}.{})",
+        plugin, version_of(table), table.struct_size, kNeededSize, PJRT_API_MAJOR, kOldestMinor);
   }
 }
 
@@ -95,6 +96,13 @@ const PjrtApi& PjrtApi::load(const std::filesystem::path& plugin) {
   return *api;
 }
 
+void PjrtApi::discard(PJRT_Error* error) const {
+  if (error == nullptr) return;
+  TOROID_PJRT_ARGS(PJRT_Error_Destroy_Args, args);
+  args.error = error;
+  table_->PJRT_Error_Destroy(&args);
+}
+
 void PjrtApi::check(PJRT_Error* error, std::string_view what) const {
   if (error == nullptr) return;
   TOROID_PJRT_ARGS(PJRT_Error_Message_Args, message);
@@ -105,15 +113,10 @@ void PjrtApi::check(PJRT_Error* error, std::string_view what) const {
   TOROID_PJRT_ARGS(PJRT_Error_GetCode_Args, code);
   code.error = error;
   PJRT_Error* unknown_code = table_->PJRT_Error_GetCode(&code);
-  const bool too_large =
-      unknown_code == nullptr && code.code == PJRT_Error_Code_RESOURCE_EXHAUSTED;
+  const bool too_large = unknown_code == nullptr && code.code == PJRT_Error_Code_RESOURCE_EXHAUSTED;
 
-  for (PJRT_Error* each : {error, unknown_code}) {
-    if (each == nullptr) continue;
-    TOROID_PJRT_ARGS(PJRT_Error_Destroy_Args, destroy);
-    destroy.error = each;
-    table_->PJRT_Error_Destroy(&destroy);
-  }
+  discard(error);
+  discard(unknown_code);
   throw Error(fmt::format("{}: {}", what, reason),
               too_large ? ExitStatus::kDoesNotFit : ExitStatus::kFailed);
 }
@@ -126,7 +129,8 @@ void PjrtApi::await(PJRT_Event* event, std::string_view what) const {
   TOROID_PJRT_ARGS(PJRT_Event_Destroy_Args, destroy);
   destroy.event = event;
   PJRT_Error* destroy_error = table_->PJRT_Event_Destroy(&destroy);
-  check(error != nullptr ? error : destroy_error, what);
+  discard(destroy_error);  // what the event reports matters, not whether it could be freed
+  check(error, what);
 }
 
 }  // namespace toroid

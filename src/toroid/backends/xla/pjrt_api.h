@@ -24,6 +24,8 @@ class PjrtApi {
 
   /// Frees `error`; unless null, throws "<what>: <the plugin's reason>", one line.
   void check(PJRT_Error* error, std::string_view what) const;
+  /// Frees `error` and says nothing: for destructors.
+  void discard(PJRT_Error* error) const;
   /// Waits for `event` and frees it; Error as for check(). Null is an event that has happened.
   void await(PJRT_Event* event, std::string_view what) const;
 
