@@ -6,7 +6,7 @@
 //   Gradient gradient(GradientContext& context) const;              adds ordinary ops
 //   Cost cost(Types inputs, Types outputs) const;                   FLOPs and bytes
 //   template <class V> void attributes(V& visit) const;             visit("stride", stride); ...
-// and, if it is a collective, `Collective collective() const`.
+// and, if it is a collective, `CollectiveRole collective() const`.
 #pragma once
 
 #include <concepts>
@@ -50,9 +50,9 @@ struct Cost {
 
 /// The part an op plays in communication. Outputs of a start are in flight: exactly one matching
 /// done takes them all, and nothing else touches them.
-struct Collective {
-  enum class Role { kNone, kStart, kDone };
-  Role role = Role::kNone;
+struct CollectiveRole {
+  enum class Kind { kNone, kStart, kDone };
+  Kind kind = Kind::kNone;
   int group_size = 1;  ///< replicas in a group: ranks r with equal r / group_size
 };
 
@@ -69,7 +69,7 @@ class Op {
   std::vector<TensorType> infer(Types inputs) const { return self_->infer(inputs); }
   Gradient gradient(GradientContext& context) const { return self_->gradient(context); }
   Cost cost(Types inputs, Types outputs) const { return self_->cost(inputs, outputs); }
-  Collective collective() const { return self_->collective(); }
+  CollectiveRole collective() const { return self_->collective(); }
   /// "stride=[2,2] padding=[1,1,1,1]"
   std::string attributes() const { return self_->attributes(); }
 
@@ -87,7 +87,7 @@ class Op {
     virtual std::vector<TensorType> infer(Types inputs) const = 0;
     virtual Gradient gradient(GradientContext& context) const = 0;
     virtual Cost cost(Types inputs, Types outputs) const = 0;
-    virtual Collective collective() const = 0;
+    virtual CollectiveRole collective() const = 0;
     virtual std::string attributes() const = 0;
   };
 
@@ -99,7 +99,7 @@ class Op {
     std::vector<TensorType> infer(Types inputs) const override { return op.infer(inputs); }
     Gradient gradient(GradientContext& context) const override { return op.gradient(context); }
     Cost cost(Types inputs, Types outputs) const override { return op.cost(inputs, outputs); }
-    Collective collective() const override {
+    CollectiveRole collective() const override {
       if constexpr (requires { op.collective(); }) {
         return op.collective();
       } else {

@@ -58,17 +58,17 @@ void check_collectives(const Graph& graph) {
   std::map<int, int> done_of;  // start node -> done node
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
-    const Collective collective = node.op.collective();
+    const CollectiveRole collective = node.op.collective();
     if (collective.group_size < 1 || graph.mesh.data % collective.group_size != 0) {
       fail("graph: {}: groups of {} do not divide {} replicas", node.path, collective.group_size,
            graph.mesh.data);
     }
-    if (collective.role == Collective::Role::kStart) done_of[static_cast<int>(i)] = -1;
+    if (collective.kind == CollectiveRole::Kind::kStart) done_of[static_cast<int>(i)] = -1;
     for (std::size_t k = 0; k < node.inputs.size(); ++k) {
       const auto start = done_of.find(node.inputs[k].node);
       if (start == done_of.end()) continue;
       const bool same = start->second == -1 || start->second == static_cast<int>(i);
-      if (collective.role != Collective::Role::kDone || !same) {
+      if (collective.kind != CollectiveRole::Kind::kDone || !same) {
         fail("graph: {} uses a value in flight: {}", node.path, graph.name(node.inputs[k]));
       }
       if (node.inputs.size() != graph.node(node.inputs[k]).types.size() ||

@@ -15,7 +15,7 @@ struct AllReduceStart {
   std::vector<TensorType> infer(Types inputs) const;
   Gradient gradient(GradientContext& context) const;
   Cost cost(Types inputs, Types outputs) const;
-  Collective collective() const { return {Collective::Role::kStart, group_size}; }
+  CollectiveRole collective() const { return {CollectiveRole::Kind::kStart, group_size}; }
   template <class V>
   void attributes(V& visit) const {
     visit("group_size", group_size);
@@ -31,7 +31,7 @@ struct ReduceScatterStart {
   std::vector<TensorType> infer(Types inputs) const;
   Gradient gradient(GradientContext& context) const;
   Cost cost(Types inputs, Types outputs) const;
-  Collective collective() const { return {Collective::Role::kStart, group_size}; }
+  CollectiveRole collective() const { return {CollectiveRole::Kind::kStart, group_size}; }
   template <class V>
   void attributes(V& visit) const {
     visit("group_size", group_size);
@@ -46,7 +46,7 @@ struct AllGatherStart {
   std::vector<TensorType> infer(Types inputs) const;
   Gradient gradient(GradientContext& context) const;
   Cost cost(Types inputs, Types outputs) const;
-  Collective collective() const { return {Collective::Role::kStart, group_size}; }
+  CollectiveRole collective() const { return {CollectiveRole::Kind::kStart, group_size}; }
   template <class V>
   void attributes(V& visit) const {
     visit("group_size", group_size);
@@ -60,7 +60,7 @@ struct CollectiveDone {
   std::vector<TensorType> infer(Types inputs) const;
   Gradient gradient(GradientContext& context) const;
   Cost cost(Types, Types) const { return {}; }
-  Collective collective() const { return {Collective::Role::kDone}; }
+  CollectiveRole collective() const { return {CollectiveRole::Kind::kDone}; }
   template <class V>
   void attributes(V&) const {}
 };
