@@ -1,0 +1,28 @@
+#include "toroid/models/model.h"
+
+#include "toroid/base/nearest.h"
+#include "toroid/models/networks.h"
+
+namespace toroid {
+
+const std::vector<ModelInfo>& models() {
+  static const std::vector<ModelInfo> known{
+      {"mlp", "two hidden layers of 256", mlp},
+      {"cnn", "two 3x3 convolutions with max pooling, one hidden layer of 128", cnn},
+      {"resnet8", "small residual network (He et al. 2015, 4.2), 1 block a stage", resnet8},
+      {"resnet14", "small residual network (He et al. 2015, 4.2), 2 blocks a stage", resnet14},
+      {"resnet20", "small residual network (He et al. 2015, 4.2), 3 blocks a stage", resnet20},
+  };
+  return known;
+}
+
+const ModelInfo& find_model(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const ModelInfo& model : models()) {
+    if (model.name == name) return model;
+    names.push_back(model.name);
+  }
+  fail_unknown("model", name, names);
+}
+
+}  // namespace toroid

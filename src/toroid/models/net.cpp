@@ -1,0 +1,98 @@
+#include "toroid/models/net.h"
+
+#include "toroid/ops/batch_norm.h"
+#include "toroid/ops/elementwise.h"
+#include "toroid/ops/matmul.h"
+#include "toroid/ops/relu.h"
+#include "toroid/ops/sum.h"
+
+namespace toroid {
+
+Value Net::variable(std::string_view name, Shape shape, Initializer initializer, bool trainable) {
+  Variable declared{builder_.scope_path() + std::string(name),
+                    {options_.dtype, std::move(shape)},
+                    initializer,
+                    trainable};
+  const Value value = builder_.input(InputKind::kState, declared.name, declared.type);
+  variables_.push_back(std::move(declared));
+  values_.push_back(value);
+  return value;
+}
+
+Value Net::conv(std::string_view name, Value x, const ConvOptions& options) {
+  const auto inside = scope(name);
+  const Shape input = shape(x);
+  const Value kernel =
+      variable("kernel", {options.kernel[0], options.kernel[1], input.back(), options.filters},
+               Initializer::kHeNormalFanOut);
+  const Padding padding =
+      options.padding.value_or(same_padding({input[1], input[2]}, options.kernel, options.stride));
+  const Value y = conv2d(builder_, x, kernel, {.stride = options.stride, .padding = padding});
+  if (!options.bias) return y;
+  return add_bias(builder_, y, variable("bias", {options.filters}, Initializer::kZeros));
+}
+
+Value Net::dense(std::string_view name, Value x, std::int64_t units) {
+  const auto inside = scope(name);
+  const Value kernel = variable("kernel", {shape(x).back(), units}, Initializer::kUniformFanIn);
+  const Value bias = variable("bias", {units}, Initializer::kZeros);
+  return add_bias(builder_, matmul(builder_, x, kernel), bias);
+}
+
+Value Net::batch_norm(std::string_view name, Value x, const BatchNormOptions& options) {
+  const auto inside = scope(name);
+  const std::int64_t channels = shape(x).back();
+  const Shape per_channel{channels};
+  std::vector<Value> affine;
+  if (options.gamma) {
+    affine.push_back(variable("gamma", per_channel,
+                              options.zero_gamma ? Initializer::kZeros : Initializer::kOnes));
+  }
+  if (options.beta) affine.push_back(variable("beta", per_channel, Initializer::kZeros));
+  const Value moving_mean = variable("moving_mean", per_channel, Initializer::kZeros, false);
+  const Value moving_variance = variable("moving_variance", per_channel, Initializer::kOnes, false);
+
+  BatchNormApply apply{.epsilon = options.epsilon, .gamma = options.gamma, .beta = options.beta};
+  std::vector<Value> operands{x};
+  if (options_.training) {
+    const BatchMoments moments = batch_norm_moments(
+        builder_, x, options_.weights, options_.groups.local_groups, options_.groups.group_size);
+    std::string path = builder_.scope_path();
+    path.pop_back();  // the trailing '/'
+    statistics_.push_back(
+        {std::move(path), options.momentum, moments.count, moments.mean, moments.variance});
+    apply.count = true;
+    apply.weights = static_cast<bool>(options_.weights);
+    apply.group_size = options_.groups.group_size;
+    operands.insert(operands.end(), {moments.mean, moments.variance});
+    operands.insert(operands.end(), affine.begin(), affine.end());
+    operands.push_back(moments.count);
+    if (apply.weights) operands.push_back(options_.weights);
+  } else {
+    const Shape one_group{1, channels};
+    operands.push_back(reshape(builder_, moving_mean, one_group));
+    operands.push_back(reshape(builder_, moving_variance, one_group));
+    operands.insert(operands.end(), affine.begin(), affine.end());
+  }
+  return builder_.add(apply, std::move(operands));
+}
+
+Value Net::relu(Value x) {
+  return toroid::relu(builder_, x);
+}
+Value Net::add(Value a, Value b) {
+  return toroid::add(builder_, a, b);
+}
+Value Net::max_pool(Value x, const MaxPool& options) {
+  return toroid::max_pool(builder_, x, options);
+}
+Value Net::global_average_pool(Value x) {
+  return toroid::global_average_pool(builder_, x);
+}
+
+Value Net::flatten(Value x) {
+  const Shape from = shape(x);
+  return reshape(builder_, x, {from[0], from.elements() / from[0]});
+}
+
+}  // namespace toroid

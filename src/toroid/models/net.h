@@ -1,0 +1,98 @@
+// Layers: what model functions are written in. A layer declares its variables under the current
+// path and adds its ops; the same model function serves training, evaluation and prediction.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "toroid/graph/builder.h"
+#include "toroid/models/variable.h"
+#include "toroid/ops/conv2d.h"
+#include "toroid/ops/max_pool.h"
+
+namespace toroid {
+
+/// How examples are grouped for batch-norm statistics: `local_groups` equal groups inside a
+/// replica's batch, or one group that spans `group_size` replicas.
+struct BatchNormGroups {
+  std::int64_t local_groups = 1;
+  int group_size = 1;
+};
+
+/// What batch normalization adds to a layer.
+struct BatchNormOptions {
+  double epsilon = 1e-5;
+  double momentum =
+      0.9;  ///< of the moving statistics: moving = momentum * moving + (1 - m) * batch
+  bool gamma = true;
+  bool beta = true;
+  bool zero_gamma = false;  ///< start gamma at 0, so that a residual block starts as the identity
+};
+
+/// One batch norm's statistics of this batch, for the moving averages; each [G,C].
+struct BatchStatistics {
+  std::string path;  ///< of the layer; variables path/moving_mean and path/moving_variance
+  double momentum;
+  Value count, mean, variance;
+};
+
+struct ConvOptions {
+  std::int64_t filters = 0;
+  std::array<std::int64_t, 2> kernel{3, 3};
+  std::array<std::int64_t, 2> stride{1, 1};
+  std::optional<Padding> padding;  ///< default: TensorFlow's SAME
+  bool bias = false;               ///< off where batch norm follows
+};
+
+class Net {
+ public:
+  struct Options {
+    bool training = false;     ///< batch statistics, and their record for the moving averages
+    DType dtype = DType::f32;  ///< of variables and arithmetic
+    Value weights;             ///< [N] of `dtype`, 0 for padding; "no value" when all are real
+    BatchNormGroups groups;
+    bool zero_init_last_gamma = false;
+  };
+
+  Net(Builder& builder, Options options) : builder_(builder), options_(options) {}
+
+  Builder& builder() { return builder_; }
+  const Options& options() const { return options_; }
+  const Shape& shape(Value value) const { return builder_.type(value).shape; }
+
+  /// kernel [kh,kw,C,filters] (He normal), bias [filters] (zeros).
+  Value conv(std::string_view name, Value x, const ConvOptions& options);
+  /// x [N,inputs] -> [N,units]: kernel [inputs,units], bias [units].
+  Value dense(std::string_view name, Value x, std::int64_t units);
+  /// gamma, beta [C]; moving_mean, moving_variance [C], which are not trained.
+  Value batch_norm(std::string_view name, Value x, const BatchNormOptions& options = {});
+  Value relu(Value x);
+  Value add(Value a, Value b);
+  Value max_pool(Value x, const MaxPool& options);
+  Value global_average_pool(Value x);
+  /// [N,...] -> [N, product of the rest].
+  Value flatten(Value x);
+
+  [[nodiscard]] Builder::Scope scope(std::string_view name) { return builder_.scope(name); }
+
+  /// All variables declared so far, in order.
+  const std::vector<Variable>& variables() const { return variables_; }
+  /// The graph input of each variable, in the same order.
+  const std::vector<Value>& values() const { return values_; }
+  /// One entry per batch norm, in training.
+  const std::vector<BatchStatistics>& statistics() const { return statistics_; }
+
+ private:
+  Value variable(std::string_view name, Shape shape, Initializer initializer,
+                 bool trainable = true);
+
+  Builder& builder_;
+  Options options_;
+  std::vector<Variable> variables_;
+  std::vector<Value> values_;
+  std::vector<BatchStatistics> statistics_;
+};
+
+}  // namespace toroid

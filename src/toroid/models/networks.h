@@ -1,0 +1,14 @@
+// The model functions, each defined in the file of its family; model.h lists them by name.
+#pragma once
+
+#include "toroid/models/net.h"
+
+namespace toroid {
+
+Value mlp(Net& net, Value images, std::int64_t classes);
+Value cnn(Net& net, Value images, std::int64_t classes);
+Value resnet8(Net& net, Value images, std::int64_t classes);
+Value resnet14(Net& net, Value images, std::int64_t classes);
+Value resnet20(Net& net, Value images, std::int64_t classes);
+
+}  // namespace toroid

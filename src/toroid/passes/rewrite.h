@@ -1,0 +1,40 @@
+// What graph -> graph passes share: copying a graph node by node while replacing some values.
+#pragma once
+
+#include <vector>
+
+#include "toroid/graph/graph.h"
+
+namespace toroid {
+
+class Rewriter {
+ public:
+  explicit Rewriter(const Graph& source);
+
+  /// Appends source node `index` with its operands mapped, under its own path.
+  void copy(int index);
+  /// Appends a new node under `path` and returns its only output; operands are new values.
+  Value add(Op op, const std::string& path, std::vector<Value> inputs);
+  /// Users of the source value `from` shall use the new value `to`.
+  void replace(Value from, Value to);
+  /// The new value that stands for a source value. Error when its node was not copied.
+  Value map(Value source) const;
+
+  /// Maps updates and outputs, verifies, hands over.
+  Graph finish();
+
+ private:
+  const Graph& source_;
+  Graph target_;
+  std::vector<std::vector<Value>> mapped_;  // by source node and output
+};
+
+/// Users of each node's outputs: users[node][output] lists (user node, operand position), updates
+/// and outputs as (-1, position among them).
+struct Use {
+  int node;
+  int position;
+};
+std::vector<std::vector<std::vector<Use>>> uses_of(const Graph& graph);
+
+}  // namespace toroid
