@@ -49,12 +49,13 @@ class PjrtExecutable {
   virtual const std::vector<TensorType>& outputs() const = 0;
 
   /// Starts the program on all its devices and returns without waiting for it: what fails later
-  /// is an Error of await() or to_host() of its outputs.
+  /// is an Error of await() or to_host() of its outputs. (On several CPU devices it returns at the
+  /// end, and one thread at a time may call it: XLA's CPU client cannot have two in flight.)
   ///
   /// `arguments` has one list per device, `[device][parameter]`, and so has the result,
   /// `[device][output]`. An argument whose parameter carries `tf.aliasing_output = K : i32` in the
   /// program is donated: output K takes its memory and the argument is consumed. Error when the
-  /// lists do not fit the program, or an argument is consumed or on another device.
+  /// arguments do not fit the program's parameters, are consumed, or are on another device.
   virtual std::vector<PjrtBuffers> execute(
       const std::vector<std::vector<PjrtBuffer*>>& arguments) = 0;
 };
@@ -85,9 +86,11 @@ class PjrtClient {
   virtual const std::vector<PjrtDevice>& devices() const = 0;
 
   /// Compiles an MLIR module (StableHLO, as text or bytecode) for num_replicas x num_partitions
-  /// devices, chosen by the plugin. Error with the compiler's reason on one line; its status is
-  /// kDoesNotFit when the program is larger than the device's memory.
+  /// devices, chosen by the plugin. `parameters` are the types of @main's parameters on each
+  /// device. Error with the compiler's reason on one line; its status is kDoesNotFit when the
+  /// program is larger than the device's memory.
   virtual std::unique_ptr<PjrtExecutable> compile(const std::string& mlir,
+                                                  const std::vector<TensorType>& parameters,
                                                   const PjrtCompileOptions& options = {}) = 0;
   /// Copies a tensor to a device (index into devices()); the tensor is free again on return.
   virtual std::unique_ptr<PjrtBuffer> buffer_from_host(const Tensor& tensor, int device = 0) = 0;

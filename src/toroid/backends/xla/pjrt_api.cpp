@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <pjrt_c_api.h>
+#include <stdlib.h>
 
 #include <cstddef>
 #include <map>
@@ -19,6 +20,9 @@ constexpr std::size_t kNeededSize = offsetof(PJRT_Api, PJRT_Executable_OutputDim
                                     sizeof(PJRT_Api::PJRT_Executable_OutputDimensions);
 
 const PJRT_Api* open_plugin(const std::string& plugin) {
+  // XLA reports its start on standard error; from warnings on it may, unless the user asks for
+  // more.
+  ::setenv("TF_CPP_MIN_LOG_LEVEL", "1", /*overwrite=*/0);
   void* library = ::dlopen(plugin.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* reason = ::dlerror();
@@ -121,16 +125,32 @@ void PjrtApi::check(PJRT_Error* error, std::string_view what) const {
               too_large ? ExitStatus::kDoesNotFit : ExitStatus::kFailed);
 }
 
-void PjrtApi::await(PJRT_Event* event, std::string_view what) const {
-  if (event == nullptr) return;
+PJRT_Error* PjrtApi::finish(PJRT_Event* event) const {
+  if (event == nullptr) return nullptr;
   TOROID_PJRT_ARGS(PJRT_Event_Await_Args, wait);
   wait.event = event;
   PJRT_Error* error = table_->PJRT_Event_Await(&wait);
   TOROID_PJRT_ARGS(PJRT_Event_Destroy_Args, destroy);
   destroy.event = event;
-  PJRT_Error* destroy_error = table_->PJRT_Event_Destroy(&destroy);
-  discard(destroy_error);  // what the event reports matters, not whether it could be freed
-  check(error, what);
+  discard(table_->PJRT_Event_Destroy(&destroy));
+  return error;
+}
+
+void PjrtApi::await(PJRT_Event* event, std::string_view what) const {
+  check(finish(event), what);
+}
+
+void PjrtApi::await_all(std::span<PJRT_Event* const> events, std::string_view what) const {
+  PJRT_Error* first = nullptr;
+  for (PJRT_Event* event : events) {
+    PJRT_Error* error = finish(event);
+    if (first == nullptr) {
+      first = error;
+    } else {
+      discard(error);
+    }
+  }
+  check(first, what);
 }
 
 }  // namespace toroid

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -28,9 +29,12 @@ class PjrtApi {
   void discard(PJRT_Error* error) const;
   /// Waits for `event` and frees it; Error as for check(). Null is an event that has happened.
   void await(PJRT_Event* event, std::string_view what) const;
+  /// The same for several events: waits for all, then reports the first failure.
+  void await_all(std::span<PJRT_Event* const> events, std::string_view what) const;
 
  private:
   PjrtApi(const PJRT_Api* table, std::string plugin);
+  PJRT_Error* finish(PJRT_Event* event) const;
 
   const PJRT_Api* table_;
   std::string plugin_;

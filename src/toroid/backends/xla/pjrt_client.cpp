@@ -134,6 +134,7 @@ std::vector<int> PluginClient::assign_devices(const PjrtCompileOptions& options)
 }
 
 std::unique_ptr<PjrtExecutable> PluginClient::compile(const std::string& mlir,
+                                                      const std::vector<TensorType>& parameters,
                                                       const PjrtCompileOptions& options) {
   const std::vector<int> ids = assign_devices(options);
   const std::string serialized =
@@ -150,7 +151,7 @@ std::unique_ptr<PjrtExecutable> PluginClient::compile(const std::string& mlir,
   args.compile_options = serialized.data();
   args.compile_options_size = serialized.size();
   api_.check(api_->PJRT_Client_Compile(&args), "cannot compile the program");
-  return std::make_unique<PluginExecutable>(shared_from_this(), args.executable);
+  return std::make_unique<PluginExecutable>(shared_from_this(), args.executable, parameters);
 }
 
 std::unique_ptr<PjrtBuffer> PluginClient::buffer_from_host(const Tensor& tensor, int device) {

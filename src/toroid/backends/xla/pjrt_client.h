@@ -29,6 +29,7 @@ class PluginClient final : public PjrtClient, public std::enable_shared_from_thi
   const std::string& api_version() const override { return api_.version(); }
   const std::vector<PjrtDevice>& devices() const override { return devices_; }
   std::unique_ptr<PjrtExecutable> compile(const std::string& mlir,
+                                          const std::vector<TensorType>& parameters,
                                           const PjrtCompileOptions& options) override;
   std::unique_ptr<PjrtBuffer> buffer_from_host(const Tensor& tensor, int device) override;
 
@@ -81,7 +82,8 @@ class PluginBuffer final : public PjrtBuffer {
 class PluginExecutable final : public PjrtExecutable {
  public:
   /// Takes over `executable`.
-  PluginExecutable(std::shared_ptr<const PluginClient> client, PJRT_LoadedExecutable* executable);
+  PluginExecutable(std::shared_ptr<const PluginClient> client, PJRT_LoadedExecutable* executable,
+                   std::vector<TensorType> parameters);
   PluginExecutable(const PluginExecutable&) = delete;
   PluginExecutable& operator=(const PluginExecutable&) = delete;
   ~PluginExecutable() override;
@@ -95,9 +97,12 @@ class PluginExecutable final : public PjrtExecutable {
   void describe();
   std::vector<std::vector<PJRT_Buffer*>> handles_of(
       const std::vector<std::vector<PjrtBuffer*>>& arguments) const;
+  /// True when execute() must wait for the end.
+  bool runs_alone() const;
 
   std::shared_ptr<const PluginClient> client_;
   PJRT_LoadedExecutable* executable_;
+  std::vector<TensorType> parameters_;
   std::vector<int> devices_;
   std::vector<TensorType> outputs_;
 };

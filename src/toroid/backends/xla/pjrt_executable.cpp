@@ -34,8 +34,9 @@ std::vector<TensorType> output_types(const PjrtApi& api, PJRT_Executable* execut
 }  // namespace
 
 PluginExecutable::PluginExecutable(std::shared_ptr<const PluginClient> client,
-                                   PJRT_LoadedExecutable* executable)
-    : client_(std::move(client)), executable_(executable) {
+                                   PJRT_LoadedExecutable* executable,
+                                   std::vector<TensorType> parameters)
+    : client_(std::move(client)), executable_(executable), parameters_(std::move(parameters)) {
   try {
     describe();
   } catch (...) {
@@ -84,22 +85,28 @@ std::vector<std::vector<PJRT_Buffer*>> PluginExecutable::handles_of(
   }
   std::vector<std::vector<PJRT_Buffer*>> handles(arguments.size());
   for (std::size_t d = 0; d < arguments.size(); ++d) {
-    if (arguments[d].size() != arguments[0].size()) {
-      fail("{} arguments for the program's device 0, but {} for device {}", arguments[0].size(),
-           arguments[d].size(), d);
+    const std::string& place = client_->devices()[devices_[d]].description;
+    if (arguments[d].size() != parameters_.size()) {
+      fail("the program takes {} arguments, but there are {} for {}", parameters_.size(),
+           arguments[d].size(), place);
     }
     for (std::size_t i = 0; i < arguments[d].size(); ++i) {
       const auto* buffer = dynamic_cast<const PluginBuffer*>(arguments[d][i]);
       if (buffer == nullptr || buffer->client() != client_.get()) {
-        fail("argument {} for device {} is not a buffer of the program's client", i, d);
+        fail("argument {} for {} is not a buffer of the program's client", i, place);
       }
       if (buffer->device() != devices_[d]) {
-        fail("argument {} for {} is on {}", i, client_->devices()[devices_[d]].description,
+        fail("argument {} for {} is on {}", i, place,
              client_->devices()[buffer->device()].description);
+      }
+      // Plugins compare sizes only, so that i32 would pass for f32.
+      if (buffer->type() != parameters_[i]) {
+        fail("argument {} for {} is {}, the program takes {}", i, place, buffer->type().str(),
+             parameters_[i].str());
       }
       if (buffer->consumed()) {
         fail("argument {} ({}) for {} was donated to an earlier execution", i, buffer->type().str(),
-             client_->devices()[devices_[d]].description);
+             place);
       }
       handles[d].push_back(buffer->handle());
     }
@@ -126,8 +133,11 @@ std::vector<PjrtBuffers> PluginExecutable::execute(
   args.options = &options;
   args.argument_lists = argument_lists.data();
   args.num_devices = argument_lists.size();
-  args.num_args = handles[0].size();
+  args.num_args = parameters_.size();
   args.output_lists = output_lists.data();
+  std::vector<PJRT_Event*> done(handles.size());
+  const bool wait = runs_alone();
+  if (wait) args.device_complete_events = done.data();
   api.check(api->PJRT_LoadedExecutable_Execute(&args), "cannot run the program");
 
   std::vector<PjrtBuffers> outputs(results.size());
@@ -137,7 +147,15 @@ std::vector<PjrtBuffers> PluginExecutable::execute(
           std::make_unique<PluginBuffer>(client_, results[d][k], outputs_[k], devices_[d]));
     }
   }
+  if (wait) api.await_all(done, "the program failed");
   return outputs;
+}
+
+bool PluginExecutable::runs_alone() const {
+  // XLA's CPU client runs each device's part on one pool of as many threads. With two executions
+  // in flight, parts of the second can take the threads that the first one's all-reduce waits for;
+  // after 40 seconds XLA ends the process.
+  return devices_.size() > 1 && client_->platform_name() == "cpu";
 }
 
 }  // namespace toroid

@@ -39,6 +39,9 @@ std::vector<T> elements(const PjrtBuffer& buffer) {
   return {values.begin(), values.end()};
 }
 
+const TensorType kPair{DType::f32, {2}};
+const TensorType kTriple{DType::f32, {3}};
+
 std::string add_program(const std::string& type) {
   return "module @add {\n  func.func @main(%a: " + type + ", %b: " + type + ") -> " + type +
          " {\n    %sum = stablehlo.add %a, %b : " + type + "\n    return %sum : " + type +
@@ -68,9 +71,9 @@ TEST_F(Pjrt, TheClientDescribesThePlatformAndItsDevices) {
 }
 
 TEST_F(Pjrt, AddsTwoVectors) {
-  const auto program = client_->compile(add_program("tensor<3xf32>"));
+  const auto program = client_->compile(add_program("tensor<3xf32>"), {kTriple, kTriple});
   EXPECT_EQ(program->devices(), std::vector<int>{0});
-  ASSERT_EQ(program->outputs(), (std::vector<TensorType>{{DType::f32, {3}}}));
+  ASSERT_EQ(program->outputs(), std::vector<TensorType>{kTriple});
   const auto a = client_->buffer_from_host(Tensor::of<float>({3}, {1, 2, 3}));
   const auto b = client_->buffer_from_host(Tensor::of<float>({3}, {10, 20, 30}));
   const auto outputs = program->execute({{a.get(), b.get()}});
@@ -79,7 +82,8 @@ TEST_F(Pjrt, AddsTwoVectors) {
 }
 
 TEST_F(Pjrt, DoublePrecisionIsKept) {
-  const auto program = client_->compile(add_program("tensor<2xf64>"));
+  const auto program =
+      client_->compile(add_program("tensor<2xf64>"), {{DType::f64, {2}}, {DType::f64, {2}}});
   const auto a = client_->buffer_from_host(Tensor::of<double>({2}, {1.0, 0x1p-40}));
   const auto b = client_->buffer_from_host(Tensor::of<double>({2}, {0x1p-52, 1.0}));
   const auto outputs = program->execute({{a.get(), b.get()}});
@@ -109,7 +113,8 @@ TEST_F(Pjrt, TransposedOutputsComeBackRowMajor) {
   const auto program = client_->compile(
       "module @transpose { func.func @main(%x: tensor<2x3xi32>) -> tensor<3x2xi32> {\n"
       "  %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<2x3xi32>) -> tensor<3x2xi32>\n"
-      "  return %t : tensor<3x2xi32> } }");
+      "  return %t : tensor<3x2xi32> } }",
+      {{DType::i32, {2, 3}}});
   const auto x = client_->buffer_from_host(Tensor::of<std::int32_t>({2, 3}, {1, 2, 3, 4, 5, 6}));
   const auto outputs = program->execute({{x.get()}});
   EXPECT_EQ(elements<std::int32_t>(*outputs[0][0]), (std::vector<std::int32_t>{1, 4, 2, 5, 3, 6}));
@@ -123,7 +128,8 @@ TEST_F(Pjrt, DonatedStateIsUpdatedStepAfterStep) {
       "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
       "  %sum = stablehlo.reduce(%new init: %zero) applies stablehlo.add across dimensions = [0]"
       " : (tensor<4xf32>, tensor<f32>) -> tensor<f32>\n"
-      "  return %sum, %new : tensor<f32>, tensor<4xf32> } }");
+      "  return %sum, %new : tensor<f32>, tensor<4xf32> } }",
+      {{DType::f32, {4}}, {DType::f32, {4}}});
   auto state = client_->buffer_from_host(Tensor::of<float>({4}, {10, 20, 30, 40}));
   const auto gradient = client_->buffer_from_host(Tensor::of<float>({4}, {1, 2, 3, 4}));
   for (int step = 1; step <= 5; ++step) {
@@ -139,8 +145,8 @@ TEST_F(Pjrt, DonatedStateIsUpdatedStepAfterStep) {
 }
 
 TEST_F(Pjrt, AllReduceSumsOverTwoReplicas) {
-  const auto program =
-      client_->compile(all_reduce_program(2, "[[0, 1]]", "tensor<1x2xi64>"), {.num_replicas = 2});
+  const auto program = client_->compile(all_reduce_program(2, "[[0, 1]]", "tensor<1x2xi64>"),
+                                        {kPair}, {.num_replicas = 2});
   ASSERT_EQ(program->devices().size(), 2u);
   PjrtBuffers buffers;
   Arguments arguments;
@@ -159,7 +165,7 @@ TEST_F(Pjrt, AllReduceOverGroupsOfEightReplicasSumsWithinEachGroup) {
   // The lists are in the order of the replicas: replica r holds 2^r.
   const auto program =
       client_->compile(all_reduce_program(8, "[[0, 2, 4, 6], [1, 3, 5, 7]]", "tensor<2x4xi64>"),
-                       {.num_replicas = 8});
+                       {kPair}, {.num_replicas = 8});
   PjrtBuffers buffers;
   Arguments arguments;
   for (int replica = 0; replica < 8; ++replica) {
@@ -176,25 +182,50 @@ TEST_F(Pjrt, AllReduceOverGroupsOfEightReplicasSumsWithinEachGroup) {
   }
 }
 
+TEST_F(Pjrt, ExecutionsOnSeveralDevicesFollowOneAnotherWithoutWaitingForOutputs) {
+  const auto program =
+      client_->compile(all_reduce_program(8, "[[0, 1, 2, 3, 4, 5, 6, 7]]", "tensor<1x8xi64>"),
+                       {kPair}, {.num_replicas = 8});
+  PjrtBuffers first;
+  Arguments arguments;
+  for (int replica = 0; replica < 8; ++replica) {
+    first.push_back(
+        client_->buffer_from_host(Tensor::of<float>({2}, {1, 2}), program->devices()[replica]));
+    arguments.push_back({first.back().get()});
+  }
+  std::vector<std::vector<PjrtBuffers>> outputs;
+  for (int step = 0; step < 30; ++step) outputs.push_back(program->execute(arguments));
+  for (const auto& step : outputs) {
+    for (const auto& each : step) {
+      EXPECT_EQ(elements<float>(*each[0]), (std::vector<float>{8, 16}));
+    }
+  }
+}
+
 TEST_F(Pjrt, ABadProgramIsRefusedWithTheCompilersReason) {
-  EXPECT_ERROR(client_->compile("module { func.func @main() { return %nothing : f32 } }"),
+  EXPECT_ERROR(client_->compile("module { func.func @main() { return %nothing : f32 } }", {}),
                "use of undeclared SSA value name");
   EXPECT_ERROR(client_->compile("module {\n  func.func @main(%a: tensor<3xf32>, %b: tensor<4xf32>)"
                                 " -> tensor<3xf32> {\n    %c = stablehlo.add %a, %b : "
-                                "tensor<3xf32>\n    return %c : tensor<3xf32>\n  }\n}\n"),
+                                "tensor<3xf32>\n    return %c : tensor<3xf32>\n  }\n}\n",
+                                {kTriple, {DType::f32, {4}}}),
                "cannot compile the program: ");
-  EXPECT_ERROR(client_->compile("", {.num_replicas = 9}),
+  EXPECT_ERROR(client_->compile("", {}, {.num_replicas = 9}),
                "a program of 9 replicas x 1 partitions does not fit on the 8 devices of");
 }
 
 TEST_F(Pjrt, ArgumentsThatDoNotFitAreRefused) {
-  const auto program = client_->compile(add_program("tensor<3xf32>"));
+  const auto program = client_->compile(add_program("tensor<3xf32>"), {kTriple, kTriple});
   const auto a = client_->buffer_from_host(Tensor::of<float>({3}, {1, 2, 3}));
   const auto elsewhere = client_->buffer_from_host(Tensor::of<float>({3}, {1, 2, 3}), 1);
-  EXPECT_ERROR(program->execute({{a.get()}}), "cannot run the program: ");
-  EXPECT_ERROR(program->execute({{a.get(), a.get(), a.get()}}), "cannot run the program: ");
+  const auto integers = client_->buffer_from_host(Tensor::of<std::int32_t>({3}, {1, 2, 3}));
+  EXPECT_ERROR(program->execute({{a.get()}}), "the program takes 2 arguments, but there are 1 for");
+  EXPECT_ERROR(program->execute({{a.get(), a.get(), a.get()}}),
+               "the program takes 2 arguments, but there are 3 for");
+  EXPECT_ERROR(program->execute({{a.get(), integers.get()}}),
+               "is i32[3], the program takes f32[3]");
   EXPECT_ERROR(program->execute({{a.get(), elsewhere.get()}}), "argument 1 for");
-  EXPECT_ERROR(program->execute({{a.get(), nullptr}}), "argument 1 for device 0 is not a buffer");
+  EXPECT_ERROR(program->execute({{a.get(), nullptr}}), "is not a buffer of the program's client");
   EXPECT_ERROR(program->execute({{a.get(), a.get()}, {a.get(), a.get()}}),
                "the program runs on 1 devices, but there are arguments for 2");
   EXPECT_ERROR(client_->buffer_from_host(Tensor(DType::f32, {3}), 8), "there is no device 8");
@@ -203,7 +234,8 @@ TEST_F(Pjrt, ArgumentsThatDoNotFitAreRefused) {
 TEST_F(Pjrt, BuffersAndExecutablesOutliveTheHandleOfTheirClient) {
   auto client = PjrtClient::create(plugin(), {{"cpu_device_count", 1}});
   EXPECT_EQ(client->devices().size(), 1u);
-  const auto program = client->compile(add_program("tensor<1xf32>"));
+  const auto program =
+      client->compile(add_program("tensor<1xf32>"), {{DType::f32, {1}}, {DType::f32, {1}}});
   auto a = client->buffer_from_host(Tensor::of<float>({1}, {21}));
   client.reset();
   auto outputs = program->execute({{a.get(), a.get()}});
