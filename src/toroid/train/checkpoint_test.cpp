@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -211,6 +213,32 @@ TEST(Checkpoint, AFolderOfAnotherKindUnderTheNameIsAnErrorAndStays) {
   write_file(run / "step-000001/mine", "");
   EXPECT_ERROR(save(run, 1), "/step-000001: is there already and holds other files");
   EXPECT_EQ(names_in(run.path()), Names{"step-000001"});
+}
+
+TEST(Checkpoint, AKillAtAnyTimeLeavesAnIntactOne) {
+  const TemporaryFolder run;
+  save(run, 1, 1);
+  const std::vector<NamedTensor> large = {{"w", Tensor(DType::f32, {1 << 18})}};
+  std::int64_t step = 1;
+  for (int delay_ms = 1; delay_ms <= 30; delay_ms += 3) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      for (std::int64_t next = step + 1;; ++next) {
+        save_checkpoint(run.path(), info_of(next), large, 1);
+      }
+    }
+    ::usleep(static_cast<useconds_t>(delay_ms * 1000));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    testing::internal::CaptureStderr();
+    const std::int64_t found = load_newest(run.path()).value().info.step;
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+    EXPECT_GE(found, step);
+    step = found;
+  }
+  save(run, step + 1, 1);
+  EXPECT_EQ(names_in(run.path()), Names{fmt::format("step-{:06}", step + 1)});
 }
 
 TEST(Checkpoint, ADiskThatFillsUpLeavesTheOlderOnesAndNothingElse) {
