@@ -39,8 +39,7 @@ ErrorState& state_of(j_common_ptr codec) {
 void on_message(j_common_ptr codec, int level) {
   if (level >= 0) return;
   const int code = codec->err->msg_code;
-  if (code == JWRN_HIT_MARKER || code == JWRN_HUFF_BAD_CODE ||
-      code == JWRN_MUST_RESYNC) {
+  if (code == JWRN_HIT_MARKER || code == JWRN_HUFF_BAD_CODE || code == JWRN_MUST_RESYNC) {
     on_error(codec);
   }
 }

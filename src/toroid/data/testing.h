@@ -1,0 +1,44 @@
+// Small data sets for tests.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "toroid/base/testing.h"
+#include "toroid/data/example.h"
+#include "toroid/data/image.h"
+#include "toroid/data/tfrecord.h"
+
+namespace toroid {
+
+/// A PNG picture whose pixels count up from `first`, so that each example's is its own.
+inline std::string numbered_png(int first, int height, int width, int channels) {
+  Image image(height, width, channels);
+  for (std::size_t i = 0; i < image.pixels.size(); ++i) {
+    image.pixels[i] = static_cast<std::uint8_t>(static_cast<std::size_t>(first) + i);
+  }
+  return encode_png(image);
+}
+
+inline void write_shard(const std::filesystem::path& path, const std::vector<Example>& examples) {
+  TfRecordWriter writer(path);
+  for (const Example& example : examples) writer.write(serialize_example(example));
+  writer.commit();
+}
+
+/// Shards a-0.tfrecord, a-1.tfrecord, ... with the given numbers of grey examples of size x size;
+/// example i has label i % classes and the picture numbered_png(i).
+inline void write_numbered_shards(const std::filesystem::path& folder,
+                                  const std::vector<int>& counts, int classes, int size = 4) {
+  int id = 0;
+  for (std::size_t shard = 0; shard < counts.size(); ++shard) {
+    std::vector<Example> examples;
+    for (int i = 0; i < counts[shard]; ++i, ++id) {
+      examples.push_back({.encoded = numbered_png(id, size, size, 1), .label = id % classes});
+    }
+    write_shard(folder / fmt::format("a-{}.tfrecord", shard), examples);
+  }
+}
+
+}  // namespace toroid
