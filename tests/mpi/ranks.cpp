@@ -64,24 +64,24 @@ int run(const std::string& what, const std::string& argument) {
   return 0;
 }
 
-}  // namespace
-}  // namespace toroid
-
 // ranks launch N GRACE WHAT [ARGUMENT] | ranks WHAT [ARGUMENT]
-int main(int argc, char** argv) {
-  using namespace toroid;
-  std::vector<std::string> words(argv + 1, argv + argc);
+int run_command(const std::vector<std::string>& words) {
   try {
-    if (words.at(0) == "launch") {
-      LaunchOptions options{.workers = std::stoi(words.at(1)),
-                            .command = {std::filesystem::read_symlink("/proc/self/exe").string()},
-                            .grace_seconds = std::stod(words.at(2))};
-      options.command.insert(options.command.end(), words.begin() + 3, words.end());
-      return launch_workers(options);
-    }
-    return run(words.at(0), words.size() > 1 ? words[1] : "");
+    if (words.at(0) != "launch") return run(words[0], words.size() > 1 ? words[1] : "");
+    LaunchOptions options{.workers = std::stoi(words.at(1)),
+                          .command = {std::filesystem::read_symlink("/proc/self/exe").string()},
+                          .grace_seconds = std::stod(words.at(2))};
+    options.command.insert(options.command.end(), words.begin() + 3, words.end());
+    return launch_workers(options);
   } catch (const Error& error) {
     log::error("{}", error.what());
     exit_all_ranks(static_cast<int>(error.status()));
   }
+}
+
+}  // namespace
+}  // namespace toroid
+
+int main(int argc, char** argv) {
+  return toroid::run_command(std::vector<std::string>(argv + 1, argv + argc));
 }

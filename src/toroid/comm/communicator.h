@@ -28,7 +28,10 @@ struct Buffer {
   std::int64_t elements = 0;
 
   std::int64_t bytes() const { return ConstBuffer(*this).bytes(); }
-  operator ConstBuffer() const { return {data, dtype, elements}; }
+  /// Implicit, as from a span to a span of const.
+  operator ConstBuffer() const {  // NOLINT(google-explicit-constructor)
+    return {data, dtype, elements};
+  }
 };
 
 enum class Collective { kAllReduce, kReduceScatter, kAllGather, kBroadcast, kBarrier };

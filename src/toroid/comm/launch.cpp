@@ -160,6 +160,12 @@ int exit_status(int status, const Watch& watch, const LaunchOptions& options) {
     log::error("a worker was killed by signal {} ({})", code - 128, ::strsignal(code - 128));
     return kFailed;
   }
+  constexpr std::array kKnown = {ExitStatus::kDone, ExitStatus::kFailed, ExitStatus::kUsage,
+                                 ExitStatus::kDoesNotFit, ExitStatus::kPreempted};
+  if (std::find(kKnown.begin(), kKnown.end(), ExitStatus{code}) == kKnown.end()) {
+    log::error("mpirun ended with status {}", code);  // MPICH's gives the signal's own number
+    return kFailed;
+  }
   return code;
 }
 

@@ -27,9 +27,9 @@ struct LaunchOptions {
   double grace_seconds = 30;
 };
 
-/// Runs `workers` ranks on this machine under mpirun and returns their exit status: 0, or the first
-/// non-zero one that a rank returned (2, 75, ...). A rank that a signal killed, or a grace time
-/// that ran out, is 1, after an error line.
+/// Runs `workers` ranks on this machine under mpirun and returns their exit status: one of
+/// ExitStatus, the first non-zero one that a rank returned. A rank that a signal killed, any other
+/// status, or a grace time that ran out, is 1, after an error line.
 ///
 /// Each rank gets OMP_NUM_THREADS = usable_threads() / workers, at least 1, unless the user has set
 /// it. Ranks read nothing from the terminal.

@@ -172,7 +172,7 @@ class World {
 
   void failed(int rank, std::exception_ptr exception, const std::string& message) {
     const std::scoped_lock lock(mutex_);
-    if (!exception_) exception_ = exception;
+    if (!exception_) exception_ = std::move(exception);
     if (!failure_) failure_ = fmt::format("rank {} failed: {}", rank, message);
     changed_.notify_all();
   }
