@@ -1,0 +1,17 @@
+#include "toroid/ops/relu.h"
+
+#include "toroid/backends/xla/emitters.h"
+
+namespace toroid {
+
+std::vector<Ssa> emit_relu(StablehloText& text, const EmitNode& node) {
+  return {text.maximum(node.operands[0], 0)};
+}
+
+std::vector<Ssa> emit_relu_gradient(StablehloText& text, const EmitNode& node) {
+  const Ssa &dy = node.operands[0], &y = node.operands[1];
+  const Ssa zero = text.constant(0, y.type);
+  return {text.select(text.compare("GT", y, zero), dy, zero)};
+}
+
+}  // namespace toroid
