@@ -55,15 +55,16 @@ Value Net::batch_norm(std::string_view name, Value x, const BatchNormOptions& op
   BatchNormApply apply{.epsilon = options.epsilon, .gamma = options.gamma, .beta = options.beta};
   std::vector<Value> operands{x};
   if (options_.training) {
-    const BatchMoments moments = batch_norm_moments(
-        builder_, x, options_.weights, options_.groups.local_groups, options_.groups.group_size);
+    const BatchNormGroups shared = groups();
+    const BatchMoments moments =
+        batch_norm_moments(builder_, x, options_.weights, shared.local_groups, shared.group_size);
     std::string path = builder_.scope_path();
     path.pop_back();  // the trailing '/'
     statistics_.push_back(
         {std::move(path), options.momentum, moments.count, moments.mean, moments.variance});
     apply.count = true;
     apply.weights = static_cast<bool>(options_.weights);
-    apply.group_size = options_.groups.group_size;
+    apply.group_size = shared.group_size;
     operands.insert(operands.end(), {moments.mean, moments.variance});
     operands.insert(operands.end(), affine.begin(), affine.end());
     operands.push_back(moments.count);

@@ -8,18 +8,12 @@
 #include <vector>
 
 #include "toroid/graph/builder.h"
+#include "toroid/models/batch_norm_groups.h"
 #include "toroid/models/variable.h"
 #include "toroid/ops/conv2d.h"
 #include "toroid/ops/max_pool.h"
 
 namespace toroid {
-
-/// How examples are grouped for batch-norm statistics: `local_groups` equal groups inside a
-/// replica's batch, or one group that spans `group_size` replicas.
-struct BatchNormGroups {
-  std::int64_t local_groups = 1;
-  int group_size = 1;
-};
 
 /// What batch normalization adds to a layer.
 struct BatchNormOptions {
@@ -52,7 +46,7 @@ class Net {
     bool training = false;     ///< batch statistics, and their record for the moving averages
     DType dtype = DType::f32;  ///< of variables and arithmetic
     Value weights;             ///< [N] of `dtype`, 0 for padding; "no value" when all are real
-    BatchNormGroups groups;
+    BatchPartition partition;  ///< of the global batch; read by batch norm in training
     bool zero_init_last_gamma = false;
   };
 
@@ -81,6 +75,8 @@ class Net {
   const std::vector<Variable>& variables() const { return variables_; }
   /// The graph input of each variable, in the same order.
   const std::vector<Value>& values() const { return values_; }
+  /// The groups of all batch norms. Error where batch_norm_batch does not tile the global batch.
+  BatchNormGroups groups() const { return batch_norm_groups(options_.partition); }
   /// One entry per batch norm, in training.
   const std::vector<BatchStatistics>& statistics() const { return statistics_; }
 

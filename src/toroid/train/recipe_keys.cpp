@@ -1,0 +1,267 @@
+#include "toroid/train/recipe_keys.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "toroid/base/error.h"
+
+namespace toroid {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Closed interval, with an open lower end where `above` says so.
+struct Range {
+  double low = -kInfinity, high = kInfinity;
+  bool above = false;  ///< the lower end itself is out
+  bool below = false;  ///< the upper end itself is out
+
+  bool contains(double x) const {
+    return (above ? x > low : x >= low) && (below ? x < high : x <= high);
+  }
+  std::string text() const {
+    if (high == kInfinity) return fmt::format("{} {:g}", above ? ">" : ">=", low);
+    return fmt::format("{}{:g}, {:g}{}", above ? "(" : "[", low, high, below ? ")" : "]");
+  }
+};
+
+constexpr Range kAtLeastZero{.low = 0};
+constexpr Range kPositive{.low = 0, .above = true};
+constexpr Range kAtLeastOne{.low = 1};
+constexpr Range kFraction{.low = 0, .high = 1, .below = true};
+
+std::string got(const RecipeValue& value) {
+  return print_toml(value);
+}
+
+// How each type of field is read from a value.
+template <class T>
+T read(const RecipeValue& value);
+
+template <>
+double read<double>(const RecipeValue& value) {
+  if (const auto* real = std::get_if<double>(&value); real && std::isfinite(*real)) return *real;
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
+  fail_usage("expected a number, got {}", got(value));
+}
+template <>
+std::int64_t read<std::int64_t>(const RecipeValue& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
+  fail_usage("expected an integer, got {}", got(value));
+}
+template <>
+std::uint64_t read<std::uint64_t>(const RecipeValue& value) {
+  return static_cast<std::uint64_t>(read<std::int64_t>(value));
+}
+template <>
+bool read<bool>(const RecipeValue& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag;
+  fail_usage("expected true or false, got {}", got(value));
+}
+template <>
+std::string read<std::string>(const RecipeValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  fail_usage("expected a string, got {}", got(value));
+}
+template <>
+std::vector<std::string> read<std::vector<std::string>>(const RecipeValue& value) {
+  if (const auto* list = std::get_if<std::vector<std::string>>(&value)) return *list;
+  fail_usage("expected a list of strings, got {}", got(value));
+}
+
+template <class T>
+std::string type_name() {
+  if constexpr (std::is_same_v<T, bool>) return "boolean";
+  if constexpr (std::is_same_v<T, double>) return "number";
+  if constexpr (std::is_same_v<T, std::string>) return "string";
+  if constexpr (std::is_same_v<T, std::vector<std::string>>) return "list of strings";
+  return "integer";
+}
+
+template <class T>
+RecipeValue to_value(const T& field) {
+  if constexpr (std::is_same_v<T, std::uint64_t>) {
+    return static_cast<std::int64_t>(field);
+  } else {
+    return field;
+  }
+}
+
+class Table {
+ public:
+  explicit Table(std::vector<RecipeKey>& keys) : keys_(keys) {}
+
+  // `field` is a function from a Recipe (const or not) to the field's reference.
+  template <class F>
+  RecipeKey& add(std::string name, F field, std::string description) {
+    using T = std::decay_t<decltype(field(std::declval<Recipe&>()))>;
+    RecipeKey key;
+    key.name = std::move(name);
+    key.type = type_name<T>();
+    key.description = std::move(description);
+    key.set = [field](Recipe& recipe, const RecipeValue& value) { field(recipe) = read<T>(value); };
+    key.get = [field](const Recipe& recipe) {
+      return to_value<T>(field(const_cast<Recipe&>(recipe)));
+    };
+    keys_.push_back(std::move(key));
+    return keys_.back();
+  }
+
+  template <class F>
+  void number(std::string name, F field, Range range, std::string description) {
+    RecipeKey& key = add(std::move(name), field, std::move(description));
+    key.range = range.text();
+    const auto set = key.set;
+    key.set = [set, range, type = key.type](Recipe& recipe, const RecipeValue& value) {
+      if (!range.contains(read<double>(value))) {
+        fail_usage("expected {} {} {}, got {}", type == "integer" ? "an" : "a", type, range.text(),
+                   got(value));
+      }
+      set(recipe, value);
+    };
+  }
+
+  template <class F>
+  void choice(std::string name, F field, std::vector<std::string> choices,
+              std::string description) {
+    RecipeKey& key = add(std::move(name), field, std::move(description));
+    key.range = fmt::format("{}", fmt::join(choices, " \\| "));
+    const auto set = key.set;
+    key.set = [set, choices](Recipe& recipe, const RecipeValue& value) {
+      if (std::find(choices.begin(), choices.end(), read<std::string>(value)) == choices.end()) {
+        fail_usage("expected one of {}, got {}", fmt::join(choices, ", "), got(value));
+      }
+      set(recipe, value);
+    };
+  }
+
+  template <class F>
+  void path(std::string name, F field, std::string description) {
+    add(std::move(name), field, std::move(description)).is_path = true;
+  }
+
+ private:
+  std::vector<RecipeKey>& keys_;
+};
+
+// A function from a recipe to one of its fields.
+#define FIELD(member)       \
+  [](Recipe & r) -> auto& { \
+    return r.member;        \
+  }
+
+void add_model(Table& table) {
+  table.add("model.name", FIELD(model.name), "The network; `toroid models` lists them. Required.");
+  table.number("model.classes", FIELD(model.classes), kAtLeastZero,
+               "Outputs of the classifier; 0: the data set's number of classes.");
+  table.choice("model.precision", FIELD(model.precision), {"f32", "f64"},
+               "Type of the arithmetic; f64 only with the reference backend.");
+  table.number("model.batch_norm_batch", FIELD(model.batch_norm_batch), kAtLeastZero,
+               "Examples that share batch-norm statistics, counted over the global batch, so that "
+               "it means the same at any world size; 0: 64, or the global batch where that is "
+               "smaller. It must tile the global batch.");
+  table.add("model.zero_init_last_gamma", FIELD(model.zero_init_last_gamma),
+            "Start the last gamma of each residual block at 0.");
+  table.path("model.init", FIELD(model.init),
+             "Start from these values instead of random ones: a run, a checkpoint or a safetensors "
+             "file; empty: random.");
+}
+
+void add_data(Table& table) {
+  table.path("data.train", FIELD(data.train),
+             "Pattern of the TFRecord shards to train on. Required.");
+  table.path("data.validation", FIELD(data.validation),
+             "Pattern of the shards to evaluate on; empty: no evaluation.");
+  table.number("data.image_size", FIELD(data.image_size), kAtLeastZero,
+               "Height and width given to the network, in pixels; other pictures are resized and "
+               "cropped. 0: the data set's size, where all pictures have one.");
+  table.add("data.augment", FIELD(data.augment),
+            "Transformations of training pictures, in order: `random_crop`, `flip_horizontal`.");
+  table.number("data.threads", FIELD(data.threads), kAtLeastZero,
+               "Threads that decode; 0: what the machine gives. Does not change results.");
+  table.number("data.prefetch", FIELD(data.prefetch), kAtLeastOne,
+               "Batches prepared ahead. Does not change results.");
+}
+
+void add_train(Table& table) {
+  table.number("train.epochs", FIELD(train.epochs), kAtLeastZero,
+               "Length of the run in passes over the data; this or `train.steps` is required.");
+  table.number("train.steps", FIELD(train.steps), kAtLeastZero, "Length of the run in steps.");
+  table.number("train.global_batch", FIELD(train.global_batch), kAtLeastZero,
+               "Examples of one step over all replicas; this or `train.batch_per_worker` is "
+               "required.");
+  table.number("train.batch_per_worker", FIELD(train.batch_per_worker), kAtLeastZero,
+               "Examples of one step on each replica (the papers' per-core batch).");
+  table.number("train.examples", FIELD(train.examples), kAtLeastZero,
+               "Training examples, so that `toroid recipe show` works without the data; 0: counted "
+               "from the data.");
+  table.number("train.seed", FIELD(train.seed), kAtLeastZero,
+               "Determines initial values, order and augmentation.");
+  table.number("train.label_smoothing", FIELD(train.label_smoothing), kFraction,
+               "Share of the target spread evenly over all classes, in training.");
+  table.number("train.evaluate_every", FIELD(train.evaluate_every), kAtLeastOne,
+               "Epochs between evaluations; the end is always evaluated.");
+  table.choice("train.on_non_finite", FIELD(train.on_non_finite), {"stop", "skip"},
+               "What an infinite or NaN loss or gradient does: stop the run, or skip the step. All "
+               "ranks agree; the state is never touched by such a step.");
+  table.number("train.log_every", FIELD(train.log_every), kAtLeastOne,
+               "Steps between lines of metrics.jsonl; each is the mean since the one before.");
+}
+
+void add_optimizer(Table& table) {
+  table.choice("optimizer.name", FIELD(optimizer.name), {"sgd", "adam"},
+               "The update rule. Momentum is PyTorch's form: the rate multiplies the buffer.");
+  table.number("optimizer.momentum", FIELD(optimizer.momentum), kFraction, "Of sgd; 0: none.");
+  table.number("optimizer.beta1", FIELD(optimizer.beta1), kFraction, "Of adam: mean.");
+  table.number("optimizer.beta2", FIELD(optimizer.beta2), kFraction, "Of adam: variance.");
+  table.number("optimizer.epsilon", FIELD(optimizer.epsilon), kPositive,
+               "Of adam, added to the root of the variance.");
+  table.number("optimizer.weight_decay", FIELD(optimizer.weight_decay), kAtLeastZero,
+               "Times the parameter, added to its gradient.");
+  table.add("optimizer.exclude", FIELD(optimizer.exclude),
+            "Patterns of parameter names that take no weight decay.");
+}
+
+void add_schedule(Table& table) {
+  table.choice("schedule.name", FIELD(schedule.name), {"constant", "cosine"},
+               "The learning rate after the warm-up.");
+  table.number("schedule.rate", FIELD(schedule.rate), kPositive, "The peak.");
+  table.number("schedule.warmup_epochs", FIELD(schedule.warmup_epochs), kAtLeastZero,
+               "Epochs of linear warm-up to the peak.");
+  table.number("schedule.end", FIELD(schedule.end), kAtLeastZero,
+               "Of cosine: the rate of the last step.");
+}
+
+void add_checkpoint(Table& table) {
+  table.number("checkpoint.every_epochs", FIELD(checkpoint.every_epochs), kPositive,
+               "Epochs between checkpoints; the end is always saved.");
+  table.number("checkpoint.keep", FIELD(checkpoint.keep), kAtLeastOne,
+               "Newest checkpoints kept; the best one is kept besides.");
+  table.choice("checkpoint.best", FIELD(checkpoint.best),
+               {"validation.top1", "validation.top5", "validation.loss"},
+               "The measure of the best checkpoint.");
+}
+
+#undef FIELD
+
+}  // namespace
+
+const std::vector<RecipeKey>& recipe_keys() {
+  static const std::vector<RecipeKey> keys = [] {
+    std::vector<RecipeKey> made;
+    Table table(made);
+    add_model(table);
+    add_data(table);
+    add_train(table);
+    add_optimizer(table);
+    add_schedule(table);
+    add_checkpoint(table);
+    return made;
+  }();
+  return keys;
+}
+
+}  // namespace toroid

@@ -1,0 +1,28 @@
+// The table of recipe keys: one row a key, from which reading, printing, comparing and the
+// reference page all follow.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "toroid/train/recipe.h"
+#include "toroid/train/recipe_value.h"
+
+namespace toroid {
+
+struct RecipeKey {
+  std::string name;         ///< "train.epochs"
+  std::string type;         ///< "integer", "number", "string", "boolean", "list of strings"
+  std::string range;        ///< "> 0", "f32 | f64", or ""
+  std::string description;  ///< one sentence for the reference
+  bool is_path = false;     ///< relative to the recipe's folder
+  /// Sets the key; throws Error with what was expected ("expected a number > 0, got -1").
+  std::function<void(Recipe&, const RecipeValue&)> set;
+  std::function<RecipeValue(const Recipe&)> get;
+};
+
+/// All keys, by section in the order of the reference.
+const std::vector<RecipeKey>& recipe_keys();
+
+}  // namespace toroid

@@ -1,0 +1,103 @@
+#include "toroid/train/recipe_value.h"
+
+#include <toml++/toml.h>
+
+#include <sstream>
+
+#include "toroid/base/error.h"
+
+namespace toroid {
+namespace {
+
+std::string origin_of(const std::string& name, const toml::source_region& source) {
+  return fmt::format("{}:{}", name, source.begin.line);
+}
+
+std::vector<std::string> strings_of(const toml::array& array, const std::string& key,
+                                    const std::string& origin) {
+  std::vector<std::string> strings;
+  for (const toml::node& item : array) {
+    const auto text = item.value_exact<std::string>();
+    if (!text) fail_usage("{}: {}: expected a list of strings", origin, key);
+    strings.push_back(*text);
+  }
+  return strings;
+}
+
+RecipeValue value_of(const toml::node& node, const std::string& key, const std::string& origin) {
+  if (const auto* flag = node.as_boolean()) return flag->get();
+  if (const auto* integer = node.as_integer()) return integer->get();
+  if (const auto* real = node.as_floating_point()) return real->get();
+  if (const auto* text = node.as_string()) return text->get();
+  if (const auto* array = node.as_array()) return strings_of(*array, key, origin);
+  fail_usage("{}: {}: a date or time is no value for a recipe", origin, key);
+}
+
+void collect(const toml::table& table, const std::string& prefix, const std::string& name,
+             std::vector<RecipeEntry>& entries) {
+  for (const auto& [part, node] : table) {
+    const std::string key = prefix + std::string(part.str());
+    if (const auto* inner = node.as_table()) {
+      collect(*inner, key + ".", name, entries);
+    } else {
+      const std::string origin = origin_of(name, node.source());
+      entries.push_back({key, value_of(node, key, origin), origin});
+    }
+  }
+}
+
+toml::table parse(const std::string& text, const std::string& name) {
+  try {
+    return toml::parse(text, name);
+  } catch (const toml::parse_error& error) {
+    fail_usage("{}: not valid TOML: {}", origin_of(name, error.source()), error.description());
+  }
+}
+
+}  // namespace
+
+std::vector<RecipeEntry> parse_toml(const std::string& text, const std::string& name) {
+  std::vector<RecipeEntry> entries;
+  collect(parse(text, name), "", name, entries);
+  return entries;
+}
+
+RecipeEntry parse_assignment(const std::string& assignment) {
+  const auto equals = assignment.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    fail_usage("--set {}: expected KEY=VALUE, for example --set train.epochs=3", assignment);
+  }
+  const std::string key = assignment.substr(0, equals);
+  const std::string text = assignment.substr(equals + 1);
+  try {
+    const toml::table table = toml::parse("value = " + text);
+    return {key, value_of(*table.get("value"), key, "--set"), "--set"};
+  } catch (const toml::parse_error&) {
+    return {key, text, "--set"};
+  }
+}
+
+std::string print_toml(const RecipeValue& value) {
+  std::ostringstream out;
+  std::visit(
+      [&](const auto& v) {
+        using T = std::decay_t<decltype(v)>;
+        if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+          toml::array array;
+          for (const std::string& item : v) array.push_back(item);
+          out << toml::node_view<toml::node>(array);
+        } else if constexpr (std::is_same_v<T, double>) {
+          // The shortest text that reads back to the same bits, always with a point or exponent.
+          std::string text = fmt::format("{}", v);
+          if (text.find_first_of(".en") == std::string::npos) text += ".0";
+          out << text;
+        } else {
+          const toml::value<T> node(v);
+          out << node;
+        }
+      },
+      value);
+  return out.str();
+}
+
+}  // namespace toroid

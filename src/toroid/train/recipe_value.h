@@ -1,0 +1,29 @@
+// Recipe values as read from TOML, without TOML's own types.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace toroid {
+
+using RecipeValue = std::variant<bool, std::int64_t, double, std::string, std::vector<std::string>>;
+
+struct RecipeEntry {
+  std::string key;  ///< dotted: "train.epochs"
+  RecipeValue value;
+  std::string origin;  ///< "fashion.toml:12" or "--set": for messages
+};
+
+/// All leaves of a TOML document, in the order of the text. Error with file and line on a syntax
+/// error, or a value that no recipe key can take (dates, tables below the sections).
+std::vector<RecipeEntry> parse_toml(const std::string& text, const std::string& name);
+
+/// "key=value": the value as TOML, or as a plain string where it is none ("model.name=resnet8").
+RecipeEntry parse_assignment(const std::string& assignment);
+
+/// The value as TOML; doubles round-trip.
+std::string print_toml(const RecipeValue& value);
+
+}  // namespace toroid

@@ -1,0 +1,185 @@
+#include "toroid/train/step.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <mutex>
+
+#include "toroid/backends/reference/reference.h"
+#include "toroid/base/random.h"
+#include "toroid/base/testing.h"
+#include "toroid/comm/threads.h"
+#include "toroid/models/model.h"
+
+namespace toroid {
+namespace {
+
+StepOptions small_options(std::string model, int replicas) {
+  StepOptions options;
+  options.model = std::move(model);
+  options.classes = 3;
+  options.image_height = options.image_width = 8;
+  options.channels = 1;
+  options.global_batch = 12;
+  options.replicas = replicas;
+  options.dtype = DType::f64;
+  options.batch_norm_batch = 12;
+  options.label_smoothing = 0.1;
+  options.optimizer.weight_decay = 1e-4;
+  return options;
+}
+
+// Rank `rank`'s slots of a global batch with `real` examples, from example `first` on.
+Batch make_batch(const StepOptions& options, int rank, std::uint32_t first, std::int64_t real) {
+  const std::int64_t slots = replica_batch(options.global_batch, options.replicas);
+  const Shape image{slots, options.image_height, options.image_width, options.channels};
+  Batch batch{Tensor(DType::u8, image), Tensor(DType::i32, Shape{slots}),
+              Tensor(DType::u32, Shape{slots}), Tensor(DType::f32, Shape{slots})};
+  const auto pixels = batch.images.values<std::uint8_t>();
+  const auto per_image = pixels.size() / static_cast<std::size_t>(slots);
+  for (std::int64_t slot = 0; slot < slots; ++slot) {
+    const std::int64_t position = rank * slots + slot;
+    if (position >= real) continue;
+    const auto s = static_cast<std::size_t>(slot);
+    const auto id = first + static_cast<std::uint32_t>(position);
+    Random random(1, "test picture", id);
+    const auto label = random.below(static_cast<std::uint32_t>(options.classes));
+    for (std::size_t i = 0; i < per_image; ++i) {  // brighter with the class: easy to learn
+      pixels[s * per_image + i] = static_cast<std::uint8_t>(60 * label + random.below(130));
+    }
+    batch.labels.values<std::int32_t>()[s] = static_cast<std::int32_t>(label);
+    batch.ids.values<std::uint32_t>()[s] = id;
+    batch.weights.values<float>()[s] = 1;
+  }
+  return batch;
+}
+
+struct Trajectory {
+  std::vector<double> losses;
+  std::map<std::string, Tensor> state;
+};
+
+// Epochs of 4 full global batches and a ragged one, on threads as ranks with the f64 reference.
+Trajectory train(const std::string& model, int replicas, int steps, std::int64_t bn_batch = 12) {
+  Trajectory result;
+  run_ranks(replicas, [&](Communicator& communicator) {
+    StepOptions options = small_options(model, replicas);
+    options.batch_norm_batch = bn_batch;
+    const auto backend = make_reference_backend(communicator);
+    const Graph masked = build_train_graph(options, true);
+    const auto full_step = backend->compile(build_train_graph(options, false));
+    const auto masked_step = backend->compile(masked);
+    const auto state = backend->create_state(state_schema(masked));
+    for (const Variable& variable : step_variables(options)) {
+      state->write(variable.name, initial_value(variable, 7));
+    }
+    const bool divides = options.global_batch % replicas == 0;
+    for (int step = 0; step < steps; ++step) {
+      const std::int64_t real = step % 5 == 4 ? 7 : 12;
+      const Batch batch =
+          make_batch(options, communicator.rank(), static_cast<std::uint32_t>(step % 5) * 12, real);
+      Executable& executable = real == 12 && divides ? *full_step : *masked_step;
+      const Outputs outputs =
+          executable.run(*state, {&batch, 1}, {.learning_rate = 0.05, .step = step});
+      if (communicator.rank() != 0) continue;
+      EXPECT_EQ(outputs.at("examples").item(), static_cast<double>(real));
+      EXPECT_EQ(outputs.at("finite").item(), 1);
+      result.losses.push_back(outputs.at("loss_sum").item() / static_cast<double>(real));
+    }
+    if (communicator.rank() == 0) {
+      for (const StateVariable& v : state->schema()) result.state[v.name] = state->read(v.name);
+    }
+  });
+  return result;
+}
+
+double relative_difference(const Tensor& a, const Tensor& b) {
+  double difference = 0, norm = 0;
+  for (std::size_t i = 0; i < a.values<double>().size(); ++i) {
+    difference += std::pow(a.values<double>()[i] - b.values<double>()[i], 2);
+    norm += std::pow(b.values<double>()[i], 2);
+  }
+  return std::sqrt(difference / std::max(norm, 1e-300));
+}
+
+class WorldSize : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Step, WorldSize, testing::Values(2, 3, 4, 5));
+
+TEST_P(WorldSize, DoesNotChangeTheTrajectoryOfAResidualNetworkWithRaggedBatches) {
+  const Trajectory one = train("resnet8", 1, 20);
+  const Trajectory many = train("resnet8", GetParam(), 20);
+  for (std::size_t i = 0; i < one.losses.size(); ++i) {
+    EXPECT_NEAR(many.losses[i], one.losses[i], 1e-9 * std::abs(one.losses[i])) << "step " << i;
+  }
+  for (const auto& [name, value] : one.state) {
+    EXPECT_LT(relative_difference(many.state.at(name), value), 1e-7) << name;
+  }
+}
+
+TEST(Step, BatchNormGroupsMeanTheSameInsideAReplicaAndOverSeveral) {
+  const Trajectory one = train("resnet8", 1, 10, 6);
+  for (const int replicas : {2, 4}) {
+    const Trajectory many = train("resnet8", replicas, 10, 6);
+    for (std::size_t i = 0; i < one.losses.size(); ++i) {
+      EXPECT_NEAR(many.losses[i], one.losses[i], 1e-9 * std::abs(one.losses[i]));
+    }
+  }
+}
+
+TEST(Step, TheLossFallsForEveryModel) {
+  for (const ModelInfo& model : models()) {
+    const Trajectory run = train(std::string(model.name), 1, 25);
+    EXPECT_LT(run.losses.back(), 0.8 * run.losses.front()) << model.name;
+  }
+}
+
+TEST(Step, ANonFiniteStepLeavesTheStateAsItWasOnEveryRank) {
+  run_ranks(3, [](Communicator& communicator) {
+    const StepOptions options = small_options("resnet8", 3);
+    const auto backend = make_reference_backend(communicator);
+    const Graph graph = build_train_graph(options, false);
+    const auto step = backend->compile(graph);
+    const auto state = backend->create_state(state_schema(graph));
+    for (const Variable& variable : step_variables(options)) {
+      state->write(variable.name, initial_value(variable, 7));
+    }
+    // One rank only goes wrong, as a bad memory cell would.
+    Tensor bias = state->read("classifier/bias");
+    if (communicator.rank() == 2) bias.values<double>()[0] = std::nan("");
+    state->write("classifier/bias", bias);
+    const Tensor before = state->read("stem/conv/kernel");
+    const Tensor mean = state->read("stem/norm/moving_mean");
+    const Batch batch = make_batch(options, communicator.rank(), 0, 12);
+    const Outputs outputs = step->run(*state, {&batch, 1}, {.learning_rate = 0.05});
+    EXPECT_EQ(outputs.at("finite").item(), 0);
+    EXPECT_TRUE(state->read("stem/conv/kernel").identical(before));
+    EXPECT_TRUE(state->read("stem/norm/moving_mean").identical(mean));
+  });
+}
+
+TEST(Step, PaddingDoesNotTouchLossOrState) {
+  StepOptions options = small_options("resnet8", 1);
+  run_ranks(1, [&](Communicator& communicator) {
+    const auto backend = make_reference_backend(communicator);
+    const Graph graph = build_train_graph(options, true);
+    const auto step = backend->compile(graph);
+    std::vector<Tensor> kernels;
+    std::vector<double> losses;
+    for (const std::uint8_t junk : {0, 255}) {
+      const auto state = backend->create_state(state_schema(graph));
+      for (const Variable& variable : step_variables(options)) {
+        state->write(variable.name, initial_value(variable, 7));
+      }
+      Batch batch = make_batch(options, 0, 0, 7);
+      for (std::size_t i = 7 * 64; i < 12 * 64; ++i) batch.images.values<std::uint8_t>()[i] = junk;
+      losses.push_back(
+          step->run(*state, {&batch, 1}, {.learning_rate = 0.05}).at("loss_sum").item());
+      kernels.push_back(state->read("stem/conv/kernel"));
+    }
+    EXPECT_EQ(losses[0], losses[1]);
+    EXPECT_TRUE(kernels[0].identical(kernels[1]));
+  });
+}
+
+}  // namespace
+}  // namespace toroid
