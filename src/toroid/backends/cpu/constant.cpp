@@ -1,0 +1,92 @@
+#include "toroid/ops/constant.h"
+
+#include <cstring>
+
+#include "toroid/backends/cpu/kernels.h"
+#include "toroid/backends/cpu/parallel.h"
+#include "toroid/base/error.h"
+
+namespace toroid::cpu {
+namespace {
+
+// Calls f with a value of the C++ type that stores the dtype.
+template <class F>
+void with_type(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::f32:
+      return f(float{});
+    case DType::i32:
+      return f(std::int32_t{});
+    case DType::u32:
+      return f(std::uint32_t{});
+    case DType::u8:
+      return f(std::uint8_t{});
+    case DType::boolean:
+      return f(bool{});
+    default:
+      fail("{} has no conversion here", name_of(dtype));
+  }
+}
+
+class ConstantKernel : public Kernel {
+ public:
+  explicit ConstantKernel(const NodeContext& context)
+      : value_(context.op<Constant>().value), type_(context.outputs()[0]) {}
+
+  void run(const Arguments& arguments) override {
+    with_type(type_.dtype, [&]<class T>(T) {
+      auto* y = arguments.output<T>();
+      const T value = static_cast<T>(value_);
+      parallel_ranges(type_.elements(), 1, [&](std::int64_t first, std::int64_t last) {
+        std::fill(y + first, y + last, value);
+      });
+    });
+  }
+
+ private:
+  double value_;
+  TensorType type_;
+};
+
+class ConvertKernel : public Kernel {
+ public:
+  explicit ConvertKernel(const NodeContext& context)
+      : from_(context.inputs[0].dtype), type_(context.outputs()[0]) {}
+
+  void run(const Arguments& arguments) override {
+    if (from_ == type_.dtype) {
+      std::memmove(arguments.outputs[0], arguments.inputs[0], type_.bytes());
+      return;
+    }
+    with_type(from_, [&]<class From>(From) {
+      with_type(type_.dtype, [&]<class To>(To) { convert<From, To>(arguments); });
+    });
+  }
+  Reuse reuse(std::size_t, std::size_t) const override {
+    return from_ == type_.dtype ? Reuse::kSame : Reuse::kNone;
+  }
+
+ private:
+  template <class From, class To>
+  void convert(const Arguments& arguments) const {
+    const auto* x = arguments.input<From>(0);
+    auto* y = arguments.output<To>();
+    parallel_ranges(type_.elements(), 1, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i) y[i] = static_cast<To>(x[i]);
+    });
+  }
+
+  DType from_;
+  TensorType type_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_constant(const NodeContext& context) {
+  return std::make_unique<ConstantKernel>(context);
+}
+std::unique_ptr<Kernel> make_convert(const NodeContext& context) {
+  return std::make_unique<ConvertKernel>(context);
+}
+
+}  // namespace toroid::cpu

@@ -1,0 +1,226 @@
+#include "toroid/backends/cpu/executable.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "toroid/backends/cpu/onednn.h"
+#include "toroid/backends/cpu/parallel.h"
+#include "toroid/backends/host_io.h"
+#include "toroid/backends/host_state.h"
+#include "toroid/base/error.h"
+#include "toroid/comm/communicator.h"
+
+namespace toroid::cpu {
+namespace {
+
+// Runs f, and adds the node's path to what goes wrong in it.
+template <class F>
+void at_node(const Node& node, F&& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    throw Error(fmt::format("cpu: {}: {}", node.path, error.what()), error.status());
+  } catch (const dnnl::error& error) {
+    fail("cpu: {}: oneDNN cannot run this {}: {}", node.path, node.op.name(), error.what());
+  }
+}
+
+void check_dtypes(const Graph& graph) {
+  for (const Node& node : graph.nodes) {
+    for (const TensorType& type : node.types) {
+      if (!is_float(type.dtype) || type.dtype == DType::f32) continue;
+      fail("cpu: {}: this backend computes in f32 and the result is {}; use the reference backend",
+           node.path, type.str());
+    }
+  }
+}
+
+Tensor allocate_arena(std::size_t bytes) {
+  try {
+    return Tensor(DType::u8, Shape{static_cast<std::int64_t>(bytes)});
+  } catch (const std::bad_alloc&) {
+    throw Error(fmt::format("cpu: a step needs {} MiB of memory, which this machine does not give; "
+                            "make the batch smaller",
+                            bytes >> 20),
+                ExitStatus::kDoesNotFit);
+  }
+}
+
+void copy_bytes(const std::byte* from, std::byte* to, std::size_t bytes) {
+  parallel_ranges(static_cast<std::int64_t>(bytes), 1, [&](std::int64_t first, std::int64_t last) {
+    std::memcpy(to + first, from + first, static_cast<std::size_t>(last - first));
+  });
+}
+
+}  // namespace
+
+CpuExecutable::CpuExecutable(const Graph& graph, Communicator& communicator, const OneDnn& onednn,
+                             int threads)
+    : graph_(graph), threads_(threads), in_flight_(graph.nodes.size()) {
+  if (graph.mesh.data != communicator.size()) {
+    fail("cpu: the graph is for {} replicas, this world has {} ranks", graph.mesh.data,
+         communicator.size());
+  }
+  check_inputs(graph_);
+  check_dtypes(graph_);
+  const ThreadSettings settings(threads_);
+  build_kernels(communicator, onednn);
+  place_buffers();
+}
+
+CpuExecutable::~CpuExecutable() = default;
+
+void CpuExecutable::build_kernels(Communicator& communicator, const OneDnn& onednn) {
+  for (int i = 0; i < static_cast<int>(graph_.nodes.size()); ++i) {
+    const Node& node = graph_.nodes[static_cast<std::size_t>(i)];
+    if (node.op.as<Input>() != nullptr) continue;
+    const KernelFactory factory = find_kernel(node.op.name());
+    if (factory == nullptr) fail("cpu: {}: there is no kernel for {}", node.path, node.op.name());
+    NodeContext context{graph_, i, {}, communicator, onednn, in_flight_};
+    for (const Value value : node.inputs) context.inputs.push_back(graph_.type(value));
+    Step& step = steps_.emplace_back();
+    step.node = i;
+    at_node(node, [&] { step.kernel = factory(context); });
+  }
+}
+
+// Buffers in the arena: the storages that are not external, a scratch buffer per step that wants
+// one, and a staging buffer per update that reads memory from outside.
+void CpuExecutable::place_buffers() {
+  std::vector<const Kernel*> kernels(graph_.nodes.size(), nullptr);
+  for (const Step& step : steps_) kernels[static_cast<std::size_t>(step.node)] = step.kernel.get();
+  const StorageAssignment storage =
+      assign_storage(graph_, [&](int node, std::size_t input, std::size_t output) {
+        return kernels[static_cast<std::size_t>(node)]->reuse(input, output);
+      });
+  std::vector<BufferLifetime> buffers;
+  std::vector<std::byte**> owners;  // who learns the address of each buffer
+  std::vector<std::byte*> addresses(storage.storages.size(), nullptr);
+  const auto want = [&](const BufferLifetime& lifetime, std::byte*& owner) {
+    buffers.push_back(lifetime);
+    owners.push_back(&owner);
+  };
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    if (!storage.storages[i].external()) want(storage.storages[i].lifetime, addresses[i]);
+  }
+  for (Step& step : steps_) {
+    const std::size_t bytes = step.kernel->scratch_bytes();
+    if (bytes > 0) want({bytes, step.node, step.node}, step.scratch);
+  }
+  const int end = static_cast<int>(graph_.nodes.size());
+  for (const Binding& output : graph_.outputs) outputs_.push_back({&output});
+  for (const Binding& update : graph_.updates) updates_.push_back({&update});
+  for (Result& update : updates_) {
+    const Value value = update.binding->value;
+    const auto& from = storage.storages[static_cast<std::size_t>(storage.of(value))];
+    if (from.external()) want({graph_.type(value).bytes(), end, end}, update.staged);
+  }
+  const MemoryPlan plan = plan_memory(buffers, Tensor::kAlignment);
+  arena_ = allocate_arena(plan.bytes);
+  for (std::size_t i = 0; i < owners.size(); ++i) *owners[i] = arena_.raw() + plan.offsets[i];
+  connect(storage, addresses);
+}
+
+// Gives the steps and results the addresses of their buffers; those from outside follow in each
+// run.
+void CpuExecutable::connect(const StorageAssignment& storage, std::vector<std::byte*>& addresses) {
+  std::vector<std::vector<std::byte**>> places(addresses.size());
+  const auto link = [&](Value value, std::byte*& place) {
+    const auto i = static_cast<std::size_t>(storage.of(value));
+    place = addresses[i];
+    if (storage.storages[i].external()) places[i].push_back(&place);
+  };
+  for (Step& step : steps_) {
+    const Node& node = graph_.nodes[static_cast<std::size_t>(step.node)];
+    step.inputs.resize(node.inputs.size());
+    step.outputs.resize(node.types.size());
+    for (std::size_t i = 0; i < step.inputs.size(); ++i) link(node.inputs[i], step.inputs[i]);
+    for (std::size_t i = 0; i < step.outputs.size(); ++i) {
+      link({step.node, static_cast<int>(i)}, step.outputs[i]);
+    }
+  }
+  for (auto* results : {&updates_, &outputs_}) {
+    for (Result& result : *results) link(result.binding->value, result.data);
+  }
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (!storage.storages[i].external()) continue;
+    external_.push_back({storage.storages[i].input_node, std::move(places[i]), Tensor()});
+  }
+}
+
+Outputs CpuExecutable::run(State& state, std::span<const Batch> batches, const Scalars& scalars) {
+  const ThreadSettings settings(threads_);
+  bring_in(state, batches, scalars);
+  try {
+    run_steps();
+  } catch (...) {
+    for (auto& request : in_flight_) request.reset();
+    throw;
+  }
+  Outputs outputs = take_outputs();
+  apply_updates(state);
+  return outputs;
+}
+
+void CpuExecutable::bring_in(State& state, std::span<const Batch> batches, const Scalars& scalars) {
+  HostState& variables = host_state_for(graph_, state);
+  const Batch* batch = only_batch(graph_, batches);
+  for (ExternalInput& external : external_) {
+    const auto& input = *graph_.nodes[static_cast<std::size_t>(external.node)].op.as<Input>();
+    const Tensor* tensor = &external.held;
+    switch (input.kind) {
+      case InputKind::kState:
+        tensor = &variables.tensor(input.name);
+        break;
+      case InputKind::kBatch:
+        tensor = &batch_tensor(input, *batch);
+        if (tensor->dtype() == input.type.dtype) break;
+        external.held = tensor->converted(input.type.dtype);
+        tensor = &external.held;
+        break;
+      case InputKind::kScalar:
+        external.held = scalar_tensor(input, scalars);
+        break;
+    }
+    // Kernels write to no external buffer: assign_storage sees to it.
+    for (std::byte** place : external.places) *place = const_cast<std::byte*>(tensor->raw());
+  }
+}
+
+void CpuExecutable::run_steps() {
+  for (Step& step : steps_) {
+    at_node(graph_.nodes[static_cast<std::size_t>(step.node)], [&] {
+      step.kernel->run({step.inputs, step.outputs, step.scratch});
+    });
+  }
+}
+
+Outputs CpuExecutable::take_outputs() const {
+  Outputs outputs;
+  for (const Result& output : outputs_) {
+    Tensor tensor(graph_.type(output.binding->value));
+    if (tensor.bytes() > 0) std::memcpy(tensor.raw(), output.data, tensor.bytes());
+    outputs.emplace(output.binding->name, std::move(tensor));
+  }
+  return outputs;
+}
+
+// Variables change only here, when nothing can fail any more. One that takes over another's old
+// value gets it from a copy.
+void CpuExecutable::apply_updates(State& state) {
+  HostState& variables = host_state_for(graph_, state);
+  for (const Result& update : updates_) {
+    const std::size_t bytes = graph_.type(update.binding->value).bytes();
+    if (update.staged != nullptr) copy_bytes(update.data, update.staged, bytes);
+  }
+  for (const Result& update : updates_) {
+    const std::size_t bytes = graph_.type(update.binding->value).bytes();
+    copy_bytes(update.staged != nullptr ? update.staged : update.data,
+         variables.tensor(update.binding->name).raw(), bytes);
+  }
+}
+
+}  // namespace toroid::cpu
