@@ -15,7 +15,8 @@ class CsvTest : public testing::Test {
   /// The rows as "line:field|field".
   std::vector<std::string> rows(const std::string& text) const {
     std::vector<std::string> result;
-    for (const CsvRow& row : read(text).rows()) {
+    const CsvTable table = read(text);
+    for (const CsvRow& row : table.rows()) {
       std::string one = std::to_string(row.line) + ":";
       for (const std::string& field : row.fields) one += field + "|";
       result.push_back(one);
