@@ -194,7 +194,7 @@ TEST_F(Pjrt, ExecutionsOnSeveralDevicesFollowOneAnotherWithoutWaitingForOutputs)
     arguments.push_back({first.back().get()});
   }
   std::vector<std::vector<PjrtBuffers>> outputs;
-  for (int step = 0; step < 30; ++step) outputs.push_back(program->execute(arguments));
+  for (int step = 0; step < 300; ++step) outputs.push_back(program->execute(arguments));
   for (const auto& step : outputs) {
     for (const auto& each : step) {
       EXPECT_EQ(elements<float>(*each[0]), (std::vector<float>{8, 16}));
