@@ -19,7 +19,7 @@ std::string replica_groups(const Mesh& mesh, int group_size) {
                      group_size);
 }
 
-// One operation per operand; XLA combines them as its target likes.
+// One operation per operand, where StableHLO takes one only.
 template <class Emit>
 std::vector<Ssa> for_each_operand(const EmitNode& node, int group_size, Emit emit) {
   if (group_size == 1) return node.operands;
@@ -33,15 +33,22 @@ std::vector<Ssa> for_each_operand(const EmitNode& node, int group_size, Emit emi
 
 }  // namespace
 
+// A bucket stays one operation.
 std::vector<Ssa> emit_all_reduce(StablehloText& text, const EmitNode& node) {
-  return for_each_operand(node, node.op<AllReduceStart>().group_size,
-                          [&](const Ssa& x, const TensorType& type, const std::string& groups) {
-                            return text.line(
-                                type, fmt::format("\"stablehlo.all_reduce\"({}) ({}) "
-                                                  "{{replica_groups = {}}} : ({}) -> {}",
-                                                  x.name, StablehloText::region("add", type.dtype),
-                                                  groups, mlir_type(x.type), mlir_type(type)));
-                          });
+  const int group_size = node.op<AllReduceStart>().group_size;
+  if (group_size == 1) return node.operands;
+  std::vector<std::string> names, types;
+  for (const Ssa& operand : node.operands) {
+    names.push_back(operand.name);
+    types.push_back(mlir_type(operand.type));
+  }
+  const std::string list = fmt::format("{}", fmt::join(types, ", "));
+  return text.lines(
+      node.node.types,
+      fmt::format("\"stablehlo.all_reduce\"({}) ({}) {{replica_groups = {}}} : ({}) -> {}",
+                  fmt::join(names, ", "), StablehloText::region("add", node.type().dtype),
+                  replica_groups(node.mesh, group_size), list,
+                  types.size() == 1 ? list : "(" + list + ")"));
 }
 
 std::vector<Ssa> emit_reduce_scatter(StablehloText& text, const EmitNode& node) {

@@ -1,36 +1,23 @@
 // Every op's StableHLO against the reference backend in f64, on the CPU plugin.
 #include "toroid/backends/xla/emitters.h"
 
-#include <algorithm>
-#include <filesystem>
-
 #include "toroid/backends/case_runner.h"
 #include "toroid/backends/reference/reference.h"
 #include "toroid/backends/xla/xla.h"
-#include "toroid/base/testing.h"
+#include "toroid/backends/xla/xla_testing.h"
 #include "toroid/comm/self.h"
 #include "toroid/ops/registry.h"
 
 namespace toroid {
 namespace {
 
-bool plugin_is_there() {
-  return std::filesystem::exists(std::filesystem::path(TOROID_PJRT_DIR) / "xla_cpu_pjrt.so");
-}
-
-class OpCases : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!plugin_is_there()) GTEST_SKIP() << "no CPU plugin: run tools/fetch_pjrt.sh";
-  }
-};
-
 TEST(Emitters, EveryOpHasOne) {
   for (const std::string_view name : op_names()) EXPECT_NE(emitter_of(name), nullptr) << name;
   EXPECT_ERROR(emitter_of("fold"), "the op fold has no StableHLO emission");
 }
 
-TEST_F(OpCases, F32IsWithinRoundingOfTheOracle) {
+TEST(Emitters, F32IsWithinRoundingOfTheOracle) {
+  SKIP_WITHOUT_PLUGIN();
   const auto xla = make_xla_backend({.devices = 1});
   SelfCommunicator self;
   const auto oracle = make_reference_backend(self);
@@ -39,7 +26,8 @@ TEST_F(OpCases, F32IsWithinRoundingOfTheOracle) {
   }
 }
 
-TEST_F(OpCases, F64AgreesWithTheOracle) {
+TEST(Emitters, F64AgreesWithTheOracle) {
+  SKIP_WITHOUT_PLUGIN();
   const auto xla = make_xla_backend({.devices = 1});
   SelfCommunicator self;
   const auto oracle = make_reference_backend(self);

@@ -142,6 +142,18 @@ Ssa StablehloText::line(const TensorType& result, std::string_view operation) {
   return value;
 }
 
+std::vector<Ssa> StablehloText::lines(const std::vector<TensorType>& results,
+                                      std::string_view operation) {
+  if (results.size() == 1) return {line(results[0], operation)};
+  const std::string name = next_name();
+  text_ += fmt::format("    {}:{} = {}\n", name, results.size(), operation);
+  std::vector<Ssa> values;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    values.push_back({fmt::format("{}#{}", name, i), results[i]});
+  }
+  return values;
+}
+
 Ssa StablehloText::constant(double value, const TensorType& type) {
   return line(type, fmt::format("stablehlo.constant dense<{}> : {}",
                                 mlir_literal(value, type.dtype), mlir_type(type)));

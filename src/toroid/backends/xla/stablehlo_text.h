@@ -45,6 +45,8 @@ class StablehloText {
 
   /// Appends "<result> = <operation>".
   Ssa line(const TensorType& result, std::string_view operation);
+  /// The same for several results, which are "%name#0", "%name#1", ...
+  std::vector<Ssa> lines(const std::vector<TensorType>& results, std::string_view operation);
 
   /// All elements alike.
   Ssa constant(double value, const TensorType& type);
@@ -82,7 +84,7 @@ class StablehloText {
   /// Zeros like x, plus each element of `source` where its window has its first largest element.
   Ssa scatter_to_max(const Ssa& x, const Ssa& source, const SlidingWindow& window);
 
-  /// "({ <region that applies the operation to two scalars> })" without the outer parentheses.
+  /// A region "{ ... }" that applies the operation to two scalars.
   static std::string region(std::string_view operation, DType dtype);
 
   const std::string& text() const { return text_; }
@@ -91,14 +93,14 @@ class StablehloText {
   std::string next_name();
 
   std::string text_;
-  // The names inside regions; MLIR forbids shadowing.
+  // Those taken; at first those inside regions, since MLIR forbids shadowing.
   std::set<std::string> names_{"lhs", "rhs", "result"};
   std::string base_ = "value";
   int count_ = 0;
 };
 
-/// ", precision..."-list entry for products of this type: HIGHEST for f32, since a TPU would round
-/// the operands to bf16 otherwise; DEFAULT for the rest.
+/// The precision of products of this type: HIGHEST for f32, since a TPU would round the operands to
+/// bf16 otherwise; DEFAULT for the rest.
 std::string_view product_precision(DType dtype);
 
 }  // namespace toroid
