@@ -9,6 +9,7 @@
 #include <cmath>
 #include <csignal>
 #include <fstream>
+#include <tuple>
 
 #include "toroid/base/testing.h"
 
@@ -59,20 +60,18 @@ TEST(Checkpoint, ComesBackWithEveryFieldAndTensor) {
                             .global_batch = 256,
                             .recipe = "[model]\nname = \"x\"\n",
                             .metrics = {{"top1", 1.0 / 3}, {"loss", std::nan("")}},
-                            .best_step = 1000};
+                            .best = BestEvaluation{1000, {{"top1", 0.5}}}};
   save_checkpoint(run.path(), info, state(1.5F), 1);
   const Checkpoint again = load_newest(run.path()).value();
   EXPECT_EQ(again.path, run / "step-1234567");
-  EXPECT_EQ(again.info.step, info.step);
-  EXPECT_EQ(again.info.epoch, info.epoch);
-  EXPECT_EQ(again.info.batches_done, info.batches_done);
-  EXPECT_EQ(again.info.seed, info.seed);
-  EXPECT_EQ(again.info.world_size, info.world_size);
-  EXPECT_EQ(again.info.global_batch, info.global_batch);
+  const auto numbers = [](const CheckpointInfo& i) {
+    return std::tuple(i.step, i.epoch, i.batches_done, i.seed, i.world_size, i.global_batch);
+  };
+  EXPECT_EQ(numbers(again.info), numbers(info));
   EXPECT_EQ(again.info.recipe, info.recipe);
   EXPECT_EQ(again.info.metrics.at("top1"), 1.0 / 3);
   EXPECT_TRUE(std::isnan(again.info.metrics.at("loss")));
-  EXPECT_EQ(again.info.best_step, info.best_step);
+  EXPECT_EQ(again.info.best, info.best);
   ASSERT_EQ(again.tensors.size(), 2U);
   EXPECT_EQ(again.tensors[1].name, "dense/kernel/momentum");
   EXPECT_TRUE(again.tensors[1].tensor.identical(state(1.5F)[1].tensor));
@@ -116,7 +115,7 @@ TEST(Checkpoint, TheNewestOnesStayAndTheBest) {
   const TemporaryFolder run;
   for (std::int64_t step = 1; step <= 6; ++step) {
     CheckpointInfo info = info_of(step);
-    if (step >= 2) info.best_step = 2;
+    if (step >= 2) info.best = BestEvaluation{2, {}};
     save_checkpoint(run.path(), info, state(1), 2);
   }
   EXPECT_EQ(names_in(run.path()), (Names{"step-000002", "step-000005", "step-000006"}));
@@ -196,7 +195,7 @@ TEST(Checkpoint, DamagedOnesDoNotPushOutTheLastIntactOne) {
   EXPECT_EQ(listed(run), (Names{"step-000003", "step-000004"}));
 }
 
-TEST(Checkpoint, WhatACrashedSaveLeftIsRemovedByTheNextOne) {
+TEST(Checkpoint, WhatAKilledSaveLeftIsRemovedByTheNextOne) {
   const TemporaryFolder run;
   for (const char* name : {".step-000001.tmp99", ".step-000002.old7"}) {
     fs::create_directory(run / name);
