@@ -62,4 +62,4 @@ PYTHON
 [[ -e "$target" ]] && rm -rf "$target"
 # -T: never into a folder that another run has just put there.
 mv -T "$work/pjrt" "$target" 2>/dev/null || complete "$target" || die "cannot create $target"
-echo "fetch_pjrt.sh: installed $package in $target (configure the build again)"
+echo "fetch_pjrt.sh: installed $package in $target (build again)"

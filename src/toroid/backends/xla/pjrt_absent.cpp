@@ -8,7 +8,7 @@ std::shared_ptr<PjrtClient> PjrtClient::create(const std::filesystem::path& plug
                                                const Options& /*options*/) {
   fail(
       "cannot load the plugin {}: this build of Toroid was made without the PJRT header; run "
-      "tools/fetch_pjrt.sh, then configure and build again",
+      "tools/fetch_pjrt.sh, then build again",
       plugin.string());
 }
 
