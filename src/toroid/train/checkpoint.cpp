@@ -167,7 +167,7 @@ void prune(const fs::path& run_folder, const CheckpointInfo& newest, int keep) {
       if (kept >= keep) remove_checkpoint(folder);
       continue;
     }
-    if (step >= newest.step || step == newest.best_step) continue;
+    if (step >= newest.step || (newest.best && step == newest.best->step)) continue;
     if (kept < keep) {
       ++kept;
     } else {

@@ -13,6 +13,13 @@
 
 namespace toroid {
 
+/// The best evaluation so far; its checkpoint is kept besides the newest ones.
+struct BestEvaluation {
+  std::int64_t step = 0;
+  std::map<std::string, double> metrics;
+  friend bool operator==(const BestEvaluation&, const BestEvaluation&) = default;
+};
+
 /// Everything that resuming needs besides the tensors.
 struct CheckpointInfo {
   std::int64_t step = 0;          ///< steps done
@@ -23,8 +30,7 @@ struct CheckpointInfo {
   std::int64_t global_batch = 0;
   std::string recipe;                     ///< the resolved recipe, as TOML
   std::map<std::string, double> metrics;  ///< of the last evaluation; may be non-finite
-  /// The step whose checkpoint is the best so far; it is kept besides the newest ones.
-  std::optional<std::int64_t> best_step;
+  std::optional<BestEvaluation> best;
 };
 
 struct Checkpoint {

@@ -76,8 +76,20 @@ CheckpointContent content_of(const Json& json) {
   info.global_batch = whole_number<std::int64_t>(json, "global_batch");
   info.recipe = text(json, "recipe");
   info.metrics = metrics_of(member(json, "metrics"));
-  if (json.contains("best_step")) info.best_step = whole_number<std::int64_t>(json, "best_step");
+  if (json.contains("best")) {
+    const Json& best = member(json, "best");
+    info.best = {.step = whole_number<std::int64_t>(best, "step"),
+                 .metrics = metrics_of(member(best, "metrics"))};
+  }
   return {std::move(info), state_of(member(json, "state"))};
+}
+
+Json metrics_json(const std::map<std::string, double>& metrics) {
+  Json json = Json::object();
+  for (const auto& [name, value] : metrics) {
+    json[name] = std::isfinite(value) ? Json(value) : Json(std::string(non_finite_name(value)));
+  }
+  return json;
 }
 
 }  // namespace
@@ -88,10 +100,6 @@ Fingerprint fingerprint(const std::filesystem::path& path) {
 }
 
 std::string checkpoint_json(const CheckpointInfo& info, const Fingerprint& state) {
-  Json metrics = Json::object();
-  for (const auto& [name, value] : info.metrics) {
-    metrics[name] = std::isfinite(value) ? Json(value) : Json(std::string(non_finite_name(value)));
-  }
   Json json = {{"format", kFormat},
                {"version", kVersion},
                {"step", info.step},
@@ -100,8 +108,10 @@ std::string checkpoint_json(const CheckpointInfo& info, const Fingerprint& state
                {"seed", info.seed},
                {"world_size", info.world_size},
                {"global_batch", info.global_batch},
-               {"metrics", metrics}};
-  if (info.best_step) json["best_step"] = *info.best_step;
+               {"metrics", metrics_json(info.metrics)}};
+  if (info.best) {
+    json["best"] = {{"step", info.best->step}, {"metrics", metrics_json(info.best->metrics)}};
+  }
   json["state"] = {{"bytes", state.bytes}, {"crc32c", fmt::format("{:08x}", state.crc32c)}};
   json["recipe"] = info.recipe;
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

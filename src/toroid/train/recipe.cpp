@@ -103,10 +103,16 @@ std::string to_toml(const Recipe& recipe) {
   return text;
 }
 
-std::vector<std::string> differing_keys(const Recipe& a, const Recipe& b) {
+Recipe parse_recipe(const std::string& text, const std::string& name) {
+  Recipe recipe;
+  for (const RecipeEntry& entry : parse_toml(text, name)) apply(recipe, entry, "");
+  return recipe;
+}
+
+std::vector<std::string> result_changing_keys(const Recipe& a, const Recipe& b) {
   std::vector<std::string> keys;
   for (const RecipeKey& key : recipe_keys()) {
-    if (key.get(a) != key.get(b)) keys.push_back(key.name);
+    if (!key.neutral && key.get(a) != key.get(b)) keys.push_back(key.name);
   }
   return keys;
 }

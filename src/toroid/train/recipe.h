@@ -68,8 +68,12 @@ Recipe load_recipe(const std::filesystem::path& file, const std::vector<std::str
 /// Every key with its value, as TOML that load_recipe reads back; paths absolute.
 std::string to_toml(const Recipe& recipe);
 
-/// The keys whose values differ, for refusing to resume another recipe.
-std::vector<std::string> differing_keys(const Recipe& a, const Recipe& b);
+/// Reads what to_toml wrote; `name` is named in errors.
+Recipe parse_recipe(const std::string& text, const std::string& name);
+
+/// The keys whose values differ and can change a run's result, for refusing to resume another
+/// recipe. Where the data lies, threads, logging and saving do not count.
+std::vector<std::string> result_changing_keys(const Recipe& a, const Recipe& b);
 
 /// The reference of all keys as a Markdown table a section: docs/recipes.md.
 std::string recipe_reference();

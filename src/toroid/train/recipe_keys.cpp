@@ -138,6 +138,12 @@ class Table {
     };
   }
 
+  // Marks the key added last: it does not change a run's result.
+  void neutral() {
+    keys_.back().neutral = true;
+    keys_.back().description += " Does not change results.";
+  }
+
   template <class F>
   void path(std::string name, F field, std::string description) {
     add(std::move(name), field, std::move(description)).is_path = true;
@@ -173,17 +179,20 @@ void add_model(Table& table) {
 void add_data(Table& table) {
   table.path("data.train", FIELD(data.train),
              "Pattern of the TFRecord shards to train on. Required.");
+  table.neutral();
   table.path("data.validation", FIELD(data.validation),
              "Pattern of the shards to evaluate on; empty: no evaluation.");
+  table.neutral();
   table.number("data.image_size", FIELD(data.image_size), kAtLeastZero,
                "Height and width given to the network, in pixels; other pictures are resized and "
                "cropped. 0: the data set's size, where all pictures have one.");
   table.add("data.augment", FIELD(data.augment),
             "Transformations of training pictures, in order: `random_crop`, `flip_horizontal`.");
   table.number("data.threads", FIELD(data.threads), kAtLeastZero,
-               "Threads that decode; 0: what the machine gives. Does not change results.");
-  table.number("data.prefetch", FIELD(data.prefetch), kAtLeastOne,
-               "Batches prepared ahead. Does not change results.");
+               "Threads that decode; 0: what the machine gives.");
+  table.neutral();
+  table.number("data.prefetch", FIELD(data.prefetch), kAtLeastOne, "Batches prepared ahead.");
+  table.neutral();
 }
 
 void add_train(Table& table) {
@@ -198,17 +207,20 @@ void add_train(Table& table) {
   table.number("train.examples", FIELD(train.examples), kAtLeastZero,
                "Training examples, so that `toroid recipe show` works without the data; 0: counted "
                "from the data.");
+  table.neutral();
   table.number("train.seed", FIELD(train.seed), kAtLeastZero,
                "Determines initial values, order and augmentation.");
   table.number("train.label_smoothing", FIELD(train.label_smoothing), kFraction,
                "Share of the target spread evenly over all classes, in training.");
   table.number("train.evaluate_every", FIELD(train.evaluate_every), kAtLeastOne,
                "Epochs between evaluations; the end is always evaluated.");
+  table.neutral();
   table.choice("train.on_non_finite", FIELD(train.on_non_finite), {"stop", "skip"},
                "What an infinite or NaN loss or gradient does: stop the run, or skip the step. All "
                "ranks agree; the state is never touched by such a step.");
   table.number("train.log_every", FIELD(train.log_every), kAtLeastOne,
                "Steps between lines of metrics.jsonl; each is the mean since the one before.");
+  table.neutral();
 }
 
 void add_optimizer(Table& table) {
@@ -238,11 +250,14 @@ void add_schedule(Table& table) {
 void add_checkpoint(Table& table) {
   table.number("checkpoint.every_epochs", FIELD(checkpoint.every_epochs), kPositive,
                "Epochs between checkpoints; the end is always saved.");
+  table.neutral();
   table.number("checkpoint.keep", FIELD(checkpoint.keep), kAtLeastOne,
                "Newest checkpoints kept; the best one is kept besides.");
+  table.neutral();
   table.choice("checkpoint.best", FIELD(checkpoint.best),
                {"validation.top1", "validation.top5", "validation.loss"},
                "The measure of the best checkpoint.");
+  table.neutral();
 }
 
 #undef FIELD

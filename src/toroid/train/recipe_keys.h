@@ -17,6 +17,7 @@ struct RecipeKey {
   std::string range;        ///< "> 0", "f32 | f64", or ""
   std::string description;  ///< one sentence for the reference
   bool is_path = false;     ///< relative to the recipe's folder
+  bool neutral = false;     ///< does not change a run's result
   /// Sets the key; throws Error with what was expected ("expected a number > 0, got -1").
   std::function<void(Recipe&, const RecipeValue&)> set;
   std::function<RecipeValue(const Recipe&)> get;

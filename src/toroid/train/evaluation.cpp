@@ -1,0 +1,37 @@
+#include "toroid/train/evaluation.h"
+
+#include <cmath>
+
+namespace toroid {
+
+NamedValues EvaluationSums::means() const {
+  const auto n = static_cast<double>(examples);
+  return {{"loss", loss / n}, {"top1", top1 / n}, {"top5", top5 / n}};
+}
+
+EvaluationSums evaluate(Engine& engine, const Dataset& dataset, const Placement& placement,
+                        int image_size, int threads) {
+  const StepOptions& options = engine.options();
+  const std::int64_t steps = steps_per_epoch(dataset.size(), options.global_batch);
+  Loader loader(dataset, {.image_size = image_size,
+                          .channels = static_cast<int>(options.channels),
+                          .classes = options.classes,
+                          .global_batch = options.global_batch,
+                          .world_size = placement.replicas,
+                          .first_replica = placement.first,
+                          .local_replicas = placement.local,
+                          .threads = threads,
+                          .steps = steps});
+  EvaluationSums sums;
+  for (std::int64_t step = 0; step < steps; ++step) {
+    const LoadedStep batch = loader.next();
+    const Outputs outputs = engine.evaluate().run(engine.state(), batch.replicas, {});
+    sums.examples += std::llround(outputs.at("examples").item());
+    sums.loss += outputs.at("loss_sum").item();
+    sums.top1 += outputs.at("top1").item();
+    sums.top5 += outputs.at("top5").item();
+  }
+  return sums;
+}
+
+}  // namespace toroid

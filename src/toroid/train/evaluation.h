@@ -1,0 +1,33 @@
+// Evaluating a state over a data set, exactly: padding never counts.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "toroid/data/loader.h"
+#include "toroid/report/named_value.h"
+#include "toroid/train/engine.h"
+
+namespace toroid {
+
+/// Sums over all examples and replicas.
+struct EvaluationSums {
+  std::int64_t examples = 0;
+  double loss = 0, top1 = 0, top5 = 0;
+
+  /// loss, top1, top5 as means.
+  NamedValues means() const;
+};
+
+/// This process's share of the replicas.
+struct Placement {
+  int replicas = 1;  ///< of the whole run
+  int first = 0;     ///< of this process
+  int local = 1;
+};
+
+/// One pass over the data set, every example once. All ranks call it and get the same sums.
+EvaluationSums evaluate(Engine& engine, const Dataset& dataset, const Placement& placement,
+                        int image_size, int threads);
+
+}  // namespace toroid

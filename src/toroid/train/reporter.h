@@ -1,0 +1,33 @@
+// What a run tells people and files while it goes on; one rank reports for all.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "toroid/report/events.h"
+#include "toroid/report/metrics_log.h"
+#include "toroid/report/progress.h"
+#include "toroid/report/summary.h"
+
+namespace toroid {
+
+class Reporter {
+ public:
+  /// Opens metrics.jsonl and the event file; with `resumed_step`, behind that step.
+  Reporter(const std::filesystem::path& run_folder, std::optional<std::int64_t> resumed_step);
+
+  void train(const TrainRecord& record);
+  void evaluation(const EvalRecord& record);
+  void progress(const ProgressState& state) { progress_.update(state); }
+  /// Takes the progress line away for a message.
+  void clear() { progress_.clear(); }
+
+ private:
+  MetricsLog metrics_;
+  EventWriter events_;
+  Progress progress_;
+};
+
+}  // namespace toroid

@@ -1,0 +1,54 @@
+#include "toroid/train/setup.h"
+
+#include <algorithm>
+
+#include "toroid/base/error.h"
+
+namespace toroid {
+namespace {
+
+constexpr std::int64_t kDefaultBatchNormBatch = 64;
+
+std::int64_t class_count(const Recipe& recipe, const Dataset& dataset) {
+  const std::int64_t stated = recipe.model.classes;
+  if (stated == 0 && dataset.classes() == 0) {
+    fail_usage("model.classes is missing: there is no dataset.json beside {} to tell how many",
+               dataset.pattern());
+  }
+  if (stated > 0 && stated < dataset.classes()) {
+    fail_usage("model.classes = {}, but {} has {} classes", stated, dataset.pattern(),
+               dataset.classes());
+  }
+  return stated > 0 ? stated : dataset.classes();
+}
+
+std::int64_t image_size(const Recipe& recipe, const Dataset& dataset) {
+  if (recipe.data.image_size > 0) return recipe.data.image_size;
+  if (dataset.height() == 0 || dataset.height() != dataset.width()) {
+    fail_usage("data.image_size is missing: the pictures of {} are not all of one square size",
+               dataset.pattern());
+  }
+  return dataset.height();
+}
+
+}  // namespace
+
+StepOptions step_options(const Recipe& recipe, const Dataset& dataset, int replicas) {
+  const std::int64_t size = image_size(recipe, dataset);
+  const std::int64_t global_batch = recipe.global_batch(replicas);
+  const std::int64_t shared = recipe.model.batch_norm_batch;
+  return {.model = recipe.model.name,
+          .classes = class_count(recipe, dataset),
+          .image_height = size,
+          .image_width = size,
+          .channels = dataset.channels(),
+          .global_batch = global_batch,
+          .replicas = replicas,
+          .dtype = recipe.model.precision == "f64" ? DType::f64 : DType::f32,
+          .batch_norm_batch = shared > 0 ? shared : std::min(kDefaultBatchNormBatch, global_batch),
+          .zero_init_last_gamma = recipe.model.zero_init_last_gamma,
+          .label_smoothing = recipe.train.label_smoothing,
+          .optimizer = recipe.optimizer};
+}
+
+}  // namespace toroid

@@ -1,0 +1,14 @@
+// From recipe and data to the options of the step.
+#pragma once
+
+#include "toroid/data/dataset.h"
+#include "toroid/train/recipe.h"
+#include "toroid/train/step.h"
+
+namespace toroid {
+
+/// Class count, picture size and channels come from the data where the recipe leaves them open.
+/// Error (exit status 2) naming the key that neither gives, or that contradicts the data.
+StepOptions step_options(const Recipe& recipe, const Dataset& dataset, int replicas);
+
+}  // namespace toroid

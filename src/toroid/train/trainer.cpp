@@ -1,0 +1,355 @@
+#include "toroid/train/trainer.h"
+
+#include <fmt/chrono.h>
+
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <memory>
+
+#include "toroid/base/error.h"
+#include "toroid/base/file.h"
+#include "toroid/base/log.h"
+#include "toroid/base/machine.h"
+#include "toroid/data/loader.h"
+#include "toroid/train/checkpoint.h"
+#include "toroid/train/evaluation.h"
+#include "toroid/train/reporter.h"
+#include "toroid/train/run_folder.h"
+#include "toroid/train/setup.h"
+
+namespace toroid {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::uint64_t hash_of(const std::string& text) {
+  return std::hash<std::string>{}(text);
+}
+
+// Larger is better, whatever the measure: a loss counts negatively.
+double score(const std::string& measure, const NamedValues& values) {
+  for (const NamedValue& value : values) {
+    if (measure == "validation." + value.name)
+      return value.name == "loss" ? -value.value : value.value;
+  }
+  return std::nan("");
+}
+
+class Trainer {
+ public:
+  Trainer(const Recipe& recipe, const TrainOptions& options, Communicator& communicator)
+      : recipe_(recipe),
+        options_(options),
+        communicator_(communicator),
+        backend_(make_backend(options.backend, communicator)),
+        placement_{.replicas = communicator.size() * backend_->local_replicas(),
+                   .first = communicator.rank() * backend_->local_replicas(),
+                   .local = backend_->local_replicas()},
+        dataset_(Dataset::open(recipe.data.train)),
+        engine_(*backend_, step_options(recipe, dataset_, placement_.replicas)),
+        span_(recipe.span(dataset_.size(), engine_.options().global_batch)),
+        schedule_(recipe.schedule, span_) {
+    resolve();
+    if (!recipe.data.validation.empty()) {
+      validation_ = std::make_unique<Dataset>(Dataset::open(recipe.data.validation));
+    }
+    check_agreement(communicator, "the recipe", hash_of(to_toml(recipe_)));
+    check_agreement(communicator, "the number of training examples", dataset_.size());
+  }
+
+  void run();
+
+ private:
+  bool reports() const { return communicator_.rank() == 0; }
+  std::int64_t per_epoch() const { return static_cast<std::int64_t>(span_.steps_per_epoch); }
+  double epoch() const { return static_cast<double>(step_) / span_.steps_per_epoch; }
+
+  void resolve();
+  void open_run_folder();
+  void resume(Checkpoint checkpoint);
+  void announce() const;
+  void train_step(Loader& loader);
+  void report_training();
+  void evaluate_now();
+  void save();
+  void finish(const std::string& outcome);
+
+  Recipe recipe_;  // resolved
+  const TrainOptions& options_;
+  Communicator& communicator_;
+  std::unique_ptr<Backend> backend_;
+  Placement placement_;
+  Dataset dataset_;
+  std::unique_ptr<Dataset> validation_;
+  Engine engine_;
+  ScheduleSpan span_;
+  Schedule schedule_;
+  std::unique_ptr<Reporter> reporter_;  // on rank 0
+
+  std::int64_t step_ = 0;        // done
+  std::int64_t first_step_ = 0;  // of this attempt
+  std::int64_t evaluated_ = -1;  // step of the last evaluation
+  std::int64_t saved_ = -1;      // step of the last checkpoint
+  std::int64_t skipped_ = 0;     // non-finite steps
+  NamedValues last_values_, best_values_;
+  std::optional<std::int64_t> best_step_;
+  Clock::time_point started_ = Clock::now();
+  std::chrono::system_clock::time_point started_at_ = std::chrono::system_clock::now();
+  double training_seconds_ = 0;  // without evaluation and saving
+  std::int64_t trained_images_ = 0;
+
+  // Since the last line of metrics.jsonl.
+  struct Window {
+    double loss = 0, top1 = 0, examples = 0, seconds = 0, rate = 0;
+  } window_;
+  ProgressState progress_;
+};
+
+// Writes what the data decided into the recipe, so that recipe.toml states every value.
+void Trainer::resolve() {
+  const StepOptions& o = engine_.options();
+  recipe_.model.classes = o.classes;
+  recipe_.model.batch_norm_batch = o.batch_norm_batch;
+  recipe_.data.image_size = o.image_height;
+  recipe_.train.examples = dataset_.size();
+}
+
+void Trainer::open_run_folder() {
+  const auto& folder = options_.run_folder;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) fail("{}: cannot create the run folder: {}", folder.string(), error.message());
+  // Every rank reads the same checkpoint; only rank 0 changes the folder, and before the others
+  // look.
+  if (reports() && options_.fresh) remove_checkpoints(folder);
+  communicator_.barrier();
+  auto checkpoint = load_newest(folder);
+  check_agreement(communicator_, "the checkpoint to go on from",
+                  checkpoint ? static_cast<std::uint64_t>(checkpoint->info.step) + 1 : 0);
+  if (checkpoint) {
+    resume(std::move(*checkpoint));
+  } else {
+    engine_.initialize(recipe_.train.seed);
+    if (!recipe_.model.init.empty()) {
+      engine_.load_model(read_tensors(recipe_.model.init), recipe_.model.init);
+    }
+  }
+  communicator_.barrier();
+  if (!reports()) return;
+  write_file(folder / "recipe.toml", to_toml(recipe_));
+  write_model_card(folder, {.class_names = dataset_.class_names(),
+                            .channels = dataset_.channels(),
+                            .image_size = static_cast<int>(recipe_.data.image_size)});
+  reporter_ = std::make_unique<Reporter>(
+      folder, step_ > 0 ? std::optional<std::int64_t>(step_) : std::nullopt);
+}
+
+void Trainer::resume(Checkpoint checkpoint) {
+  const CheckpointInfo& info = checkpoint.info;
+  const std::string path = checkpoint.path.string();
+  const auto keys = result_changing_keys(parse_recipe(info.recipe, path), recipe_);
+  if (!keys.empty()) {
+    fail_usage(
+        "{} was made with another recipe ({} differ{}); use --fresh to start over, or "
+        "another --out",
+        path, fmt::join(keys, ", "), keys.size() == 1 ? "s" : "");
+  }
+  if (info.global_batch != engine_.options().global_batch) {
+    fail_usage("{} was made with a global batch of {}, this run's is {}; set train.global_batch",
+               path, info.global_batch, engine_.options().global_batch);
+  }
+  engine_.load_all(checkpoint.tensors, path);
+  step_ = first_step_ = saved_ = info.step;
+  if (info.best) {
+    best_step_ = info.best->step;
+    for (const auto& [name, value] : info.best->metrics) best_values_.push_back({name, value});
+  }
+  if (reports()) log::info("going on from {} (step {} of {})", path, step_, span_.total_steps);
+}
+
+void Trainer::announce() const {
+  if (!reports()) return;
+  const StepOptions& o = engine_.options();
+  log::info("{}: {} parameters; {} training pictures of {}x{}x{}, {} classes; {} steps of {}",
+            o.model, engine_.parameters(), dataset_.size(), o.image_height, o.image_width,
+            o.channels, o.classes, span_.total_steps, o.global_batch);
+  log::info("backend {}, {} replica{}, {} thread{} per process, {}", backend_->name(),
+            placement_.replicas, placement_.replicas == 1 ? "" : "s", usable_threads(),
+            usable_threads() == 1 ? "" : "s", instruction_set());
+}
+
+void Trainer::run() {
+  open_run_folder();
+  announce();
+  std::vector<Augmentation> augment;
+  for (const std::string& name : recipe_.data.augment) augment.push_back({.name = name});
+  const StepOptions& o = engine_.options();
+  Loader loader(dataset_,
+                {.image_size = static_cast<int>(o.image_height),
+                 .channels = static_cast<int>(o.channels),
+                 .classes = o.classes,
+                 .global_batch = o.global_batch,
+                 .world_size = placement_.replicas,
+                 .first_replica = placement_.first,
+                 .local_replicas = placement_.local,
+                 .training = true,
+                 .augment = augment,
+                 .seed = recipe_.train.seed,
+                 .threads = static_cast<int>(recipe_.data.threads),
+                 .prefetch = static_cast<int>(recipe_.data.prefetch)},
+                {.epoch = step_ / per_epoch(), .batch = step_ % per_epoch()});
+  const auto save_every = std::max<std::int64_t>(
+      1, std::llround(recipe_.checkpoint.every_epochs * span_.steps_per_epoch));
+  while (step_ < span_.total_steps) {
+    train_step(loader);
+    const bool last = step_ == span_.total_steps;
+    if (step_ % recipe_.train.log_every == 0 || last) report_training();
+    const bool epoch_end = step_ % per_epoch() == 0;
+    if (last || (epoch_end && (step_ / per_epoch()) % recipe_.train.evaluate_every == 0)) {
+      evaluate_now();
+    }
+    if (last || step_ % save_every == 0 || best_step_ == step_) save();
+  }
+  if (evaluated_ != step_) evaluate_now();
+  finish("done");
+}
+
+void Trainer::train_step(Loader& loader) {
+  const auto start = Clock::now();
+  const LoadedStep batch = loader.next();
+  const double rate = schedule_.rate(step_);
+  const Outputs outputs =
+      engine_.train(!batch.full)
+          .run(engine_.state(), batch.replicas,
+               {.learning_rate = rate, .step = step_, .seed = recipe_.train.seed});
+  ++step_;
+  const double seconds = seconds_since(start);
+  training_seconds_ += seconds;
+  trained_images_ += batch.examples;
+  window_.seconds += seconds;
+  window_.rate = rate;
+  if (outputs.at("finite").item() == 0) {
+    if (recipe_.train.on_non_finite == "stop") {
+      fail(
+          "step {}: the loss or its gradient is not finite (loss sum {}, gradient norm {}); lower "
+          "schedule.rate, lengthen the warm-up, or set train.on_non_finite = \"skip\"",
+          step_ - 1, outputs.at("loss_sum").item(), outputs.at("gradient_norm").item());
+    }
+    ++skipped_;
+    return;
+  }
+  const double examples = outputs.at("examples").item();
+  window_.loss += outputs.at("loss_sum").item();
+  window_.top1 += outputs.at("top1").item();
+  window_.examples += examples;
+  if (!reports()) return;
+  progress_ = {.epoch = (step_ - 1) / per_epoch() + 1,
+               .epochs = (span_.total_steps + per_epoch() - 1) / per_epoch(),
+               .step = step_,
+               .steps = span_.total_steps,
+               .loss = window_.loss / window_.examples,
+               .top1 = window_.top1 / window_.examples,
+               .images_per_s = static_cast<double>(trained_images_) / training_seconds_};
+  reporter_->progress(progress_);
+}
+
+void Trainer::report_training() {
+  // A window in which every step was skipped has no means to report.
+  if (reports() && window_.examples > 0) {
+    reporter_->train({.step = step_,
+                      .epoch = epoch(),
+                      .loss = window_.loss / window_.examples,
+                      .top1 = window_.top1 / window_.examples,
+                      .learning_rate = window_.rate,
+                      .images_per_s = window_.examples / window_.seconds});
+  }
+  window_ = {};
+}
+
+void Trainer::evaluate_now() {
+  evaluated_ = step_;
+  if (validation_ == nullptr) return;
+  const EvaluationSums sums = toroid::evaluate(engine_, *validation_, placement_,
+                                               static_cast<int>(engine_.options().image_height),
+                                               static_cast<int>(recipe_.data.threads));
+  last_values_ = sums.means();
+  const double now = score(recipe_.checkpoint.best, last_values_);
+  const double best = score(recipe_.checkpoint.best, best_values_);
+  if (!best_step_ || now > best || std::isnan(best)) {
+    best_step_ = step_;
+    best_values_ = last_values_;
+  }
+  if (reports()) {
+    reporter_->evaluation({.split = "validation",
+                           .step = step_,
+                           .epoch = epoch(),
+                           .examples = sums.examples,
+                           .values = last_values_});
+  }
+}
+
+void Trainer::save() {
+  if (reports()) {
+    CheckpointInfo info{.step = step_,
+                        .epoch = step_ / per_epoch(),
+                        .batches_done = step_ % per_epoch(),
+                        .seed = recipe_.train.seed,
+                        .world_size = placement_.replicas,
+                        .global_batch = engine_.options().global_batch,
+                        .recipe = to_toml(recipe_)};
+    for (const NamedValue& value : last_values_) info.metrics[value.name] = value.value;
+    if (best_step_) {
+      info.best = BestEvaluation{*best_step_, {}};
+      for (const NamedValue& value : best_values_) info.best->metrics[value.name] = value.value;
+    }
+    save_checkpoint(options_.run_folder, info, engine_.tensors(),
+                    static_cast<int>(recipe_.checkpoint.keep));
+  }
+  saved_ = step_;
+  communicator_.barrier();
+}
+
+void Trainer::finish(const std::string& outcome) {
+  if (!reports()) return;
+  reporter_->clear();
+  const auto path = options_.run_folder / "summary.json";
+  RunSummary summary;
+  if (const auto before = read_summary(path); before && first_step_ > 0) summary = *before;
+  if (!last_values_.empty()) {
+    summary.splits["validation"] = {last_values_, best_values_, best_step_};
+  }
+  const double seconds = seconds_since(started_);
+  summary.seconds += seconds;
+  if (training_seconds_ > 0) {
+    summary.images_per_s = static_cast<double>(trained_images_) / training_seconds_;
+  }
+  summary.parameters = engine_.parameters();
+  summary.seed = recipe_.train.seed;
+  summary.world_size = placement_.replicas;
+  summary.versions["toroid"] = TOROID_VERSION;
+  summary.attempts.push_back(
+      {.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
+                              fmt::gmtime(std::chrono::system_clock::to_time_t(started_at_))),
+       .first_step = first_step_,
+       .last_step = step_,
+       .seconds = seconds,
+       .world_size = placement_.replicas,
+       .outcome = outcome});
+  write_summary(path, summary);
+  if (skipped_ > 0) log::warning("{} steps were skipped: loss or gradient not finite", skipped_);
+  log::info("done: {} steps in {}, {:.0f} images/s; see {}", step_ - first_step_,
+            format_duration(seconds), summary.images_per_s, options_.run_folder.string());
+}
+
+}  // namespace
+
+void train(const Recipe& recipe, const TrainOptions& options, Communicator& communicator) {
+  Trainer(recipe, options, communicator).run();
+}
+
+}  // namespace toroid
