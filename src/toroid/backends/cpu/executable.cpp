@@ -23,8 +23,6 @@ void at_node(const Node& node, F&& f) {
     f();
   } catch (const Error& error) {
     throw Error(fmt::format("cpu: {}: {}", node.path, error.what()), error.status());
-  } catch (const dnnl::error& error) {
-    fail("cpu: {}: oneDNN cannot run this {}: {}", node.path, node.op.name(), error.what());
   }
 }
 
@@ -219,7 +217,7 @@ void CpuExecutable::apply_updates(State& state) {
   for (const Result& update : updates_) {
     const std::size_t bytes = graph_.type(update.binding->value).bytes();
     copy_bytes(update.staged != nullptr ? update.staged : update.data,
-         variables.tensor(update.binding->name).raw(), bytes);
+               variables.tensor(update.binding->name).raw(), bytes);
   }
 }
 

@@ -7,35 +7,6 @@
 namespace toroid::cpu {
 namespace {
 
-// A stored matrix as the product sees it.
-dnnl::memory::desc matrix(const Shape& stored, bool transposed) {
-  using Tag = dnnl::memory::format_tag;
-  constexpr auto kF32 = dnnl::memory::data_type::f32;
-  if (transposed) return {{stored[1], stored[0]}, kF32, Tag::ba};
-  return {{stored[0], stored[1]}, kF32, Tag::ab};
-}
-
-class MatmulKernel : public Kernel {
- public:
-  MatmulKernel(const OneDnn& onednn, const dnnl::matmul::primitive_desc& description)
-      : product_(onednn, description) {
-    product_.add(DNNL_ARG_SRC, description.src_desc());
-    product_.add(DNNL_ARG_WEIGHTS, description.weights_desc());
-    product_.add(DNNL_ARG_DST, description.dst_desc());
-  }
-
-  void run(const Arguments& arguments) override {
-    product_.set(DNNL_ARG_SRC, arguments.inputs[0]);
-    product_.set(DNNL_ARG_WEIGHTS, arguments.inputs[1]);
-    product_.set(DNNL_ARG_DST, arguments.outputs[0]);
-    product_.run(arguments.scratch);
-  }
-  std::size_t scratch_bytes() const override { return product_.scratchpad_bytes(); }
-
- private:
-  Primitive product_;
-};
-
 TOROID_CLONES void add_rows(const float* x, const float* bias, std::int64_t rows,
                             std::int64_t channels, float* y) {
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -70,10 +41,8 @@ class AddBiasKernel : public Kernel {
 
 std::unique_ptr<Kernel> make_matmul(const NodeContext& context) {
   const auto& op = context.op<Matmul>();
-  const auto description = matrix_product(
-      context.onednn, matrix(context.inputs[0].shape, op.transpose_a),
-      matrix(context.inputs[1].shape, op.transpose_b), matrix(context.outputs()[0].shape, false));
-  return std::make_unique<MatmulKernel>(context.onednn, description);
+  return matrix_product(context.onednn, {context.inputs[0].shape, op.transpose_a},
+                        {context.inputs[1].shape, op.transpose_b}, context.outputs()[0].shape);
 }
 std::unique_ptr<Kernel> make_add_bias(const NodeContext& context) {
   return std::make_unique<AddBiasKernel>(context);
