@@ -96,7 +96,7 @@ std::vector<Ssa> emit_batch_norm_apply(StablehloText& text, const EmitNode& node
   if (op.beta) y = text.add(y, groups.spread(groups.per_group(operand(node, at.beta))));
   y = text.reshape(y, x.type.shape);
   if (op.residual) y = text.add(y, operand(node, at.residual));
-  if (op.relu) y = text.maximum(y, 0);
+  if (op.relu) y = text.relu(y);
   return {y};
 }
 

@@ -22,7 +22,7 @@ TEST(Emitters, F32IsWithinRoundingOfTheOracle) {
   SelfCommunicator self;
   const auto oracle = make_reference_backend(self);
   for (const CaseError& c : compare_with_oracle(*xla, *oracle)) {
-    EXPECT_LT(c.error, 2e-6) << c.op << " (" << c.label << ") " << c.message;
+    EXPECT_LT(c.error, 1e-6) << c.op << " (" << c.label << ") " << c.message;
   }
 }
 

@@ -5,7 +5,7 @@
 namespace toroid {
 
 std::vector<Ssa> emit_relu(StablehloText& text, const EmitNode& node) {
-  return {text.maximum(node.operands[0], 0)};
+  return {text.relu(node.operands[0])};
 }
 
 std::vector<Ssa> emit_relu_gradient(StablehloText& text, const EmitNode& node) {

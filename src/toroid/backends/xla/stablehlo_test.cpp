@@ -42,7 +42,8 @@ TEST(Stablehlo, AStepIsOneModule) {
   ) {
     %stem.conv2d = stablehlo.convolution(%weights, %stem.kernel) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1, 1], pad = [[1, 1], [1, 1]], lhs_dilate = [1, 1], rhs_dilate = [1, 1], reverse = [false, false]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]} : (tensor<2x4x4x1xf32>, tensor<3x3x1x2xf32>) -> tensor<2x4x4x2xf32>
     %stem.relu = stablehlo.constant dense<0.0> : tensor<2x4x4x2xf32>
-    %stem.relu.1 = stablehlo.maximum %stem.conv2d, %stem.relu : tensor<2x4x4x2xf32>
+    %stem.relu.1 = stablehlo.compare LT, %stem.conv2d, %stem.relu, FLOAT : (tensor<2x4x4x2xf32>, tensor<2x4x4x2xf32>) -> tensor<2x4x4x2xi1>
+    %stem.relu.2 = stablehlo.select %stem.relu.1, %stem.relu, %stem.conv2d : tensor<2x4x4x2xi1>, tensor<2x4x4x2xf32>
     %all_reduce_start:2 = "stablehlo.all_reduce"(%learning_rate, %fixed) ({
       ^bb0(%lhs: tensor<f32>, %rhs: tensor<f32>):
         %result = stablehlo.add %lhs, %rhs : tensor<f32>
@@ -51,7 +52,7 @@ TEST(Stablehlo, AStepIsOneModule) {
     %binary = stablehlo.broadcast_in_dim %all_reduce_start#0, dims = [] : (tensor<f32>) -> tensor<3x3x1x2xf32>
     %binary.1 = stablehlo.multiply %stem.kernel, %binary : tensor<3x3x1x2xf32>
     %binary_2 = stablehlo.subtract %stem.kernel, %binary.1 : tensor<3x3x1x2xf32>
-    return %binary_2, %stem.relu.1 : tensor<3x3x1x2xf32>, tensor<2x4x4x2xf32>
+    return %binary_2, %stem.relu.2 : tensor<3x3x1x2xf32>, tensor<2x4x4x2xf32>
   }
 }
 )");

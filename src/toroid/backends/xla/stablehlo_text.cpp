@@ -191,6 +191,11 @@ Ssa StablehloText::select(const Ssa& condition, const Ssa& a, const Ssa& b) {
                                   b.name, mlir_type(condition.type), mlir_type(a.type)));
 }
 
+Ssa StablehloText::relu(const Ssa& x) {
+  const Ssa zero = constant(0, x.type);
+  return select(compare("LT", x, zero), zero, x);
+}
+
 Ssa StablehloText::is_finite(const Ssa& x) {
   const TensorType result{DType::boolean, x.type.shape};
   return line(result, fmt::format("stablehlo.is_finite {} : ({}) -> {}", x.name, mlir_type(x.type),

@@ -69,6 +69,8 @@ class StablehloText {
   /// direction: "EQ", "NE", "LT", "GT", "GE".
   Ssa compare(std::string_view direction, const Ssa& a, const Ssa& b);
   Ssa select(const Ssa& condition, const Ssa& a, const Ssa& b);
+  /// x < 0 ? 0 : x, so that NaN stays: XLA's CPU compiler lets `maximum` drop it.
+  Ssa relu(const Ssa& x);
   Ssa is_finite(const Ssa& x);
   /// These three return x itself when nothing would change.
   Ssa convert(const Ssa& x, DType dtype);
