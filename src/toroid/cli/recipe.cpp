@@ -1,0 +1,83 @@
+#include "toroid/train/recipe.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "toroid/base/error.h"
+#include "toroid/cli/commands.h"
+#include "toroid/data/dataset.h"
+
+namespace toroid::cli {
+namespace {
+
+struct Flags {
+  std::filesystem::path recipe;
+  std::vector<std::string> assignments;
+  int replicas = 1;
+};
+
+// The learning rate where it turns: first steps, end of the warm-up, epochs, last step.
+void print_schedule(const Recipe& recipe, std::int64_t examples, std::int64_t global_batch) {
+  const ScheduleSpan span = recipe.span(examples, global_batch);
+  const Schedule schedule(recipe.schedule, span);
+  fmt::print("\n# {} examples, {} steps an epoch, {} steps in all\n# {:>9} {:>9}  learning rate\n",
+             examples, span.steps_per_epoch, span.total_steps, "step", "epoch");
+  const auto every = std::max<std::int64_t>(1, static_cast<std::int64_t>(span.steps_per_epoch));
+  std::int64_t printed = -1;
+  const auto line = [&](std::int64_t step) {
+    if (step <= printed || step >= span.total_steps) return;
+    printed = step;
+    fmt::print("# {:>9} {:>9.2f}  {}\n", step, static_cast<double>(step) / span.steps_per_epoch,
+               schedule.rate(step));
+  };
+  for (std::int64_t step = 0; step < span.total_steps; step += every) line(step);
+  line(span.total_steps - 1);
+}
+
+int check(const Flags& flags) {
+  load_recipe(flags.recipe, flags.assignments);
+  fmt::print("{}: fine\n", flags.recipe.string());
+  return 0;
+}
+
+int show(const Flags& flags) {
+  const Recipe recipe = load_recipe(flags.recipe, flags.assignments);
+  fmt::print("{}", to_toml(recipe));
+  const std::int64_t examples =
+      recipe.train.examples > 0 ? recipe.train.examples : Dataset::open(recipe.data.train).size();
+  print_schedule(recipe, examples, recipe.global_batch(flags.replicas));
+  return 0;
+}
+
+void add_form(CLI::App& command, Context& context, const char* name, const char* description,
+              int (*run)(const Flags&)) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* form = command.add_subcommand(name, description);
+  form->footer(fmt::format("example: toroid recipe {} recipes/fashion-mnist.toml", name));
+  form->add_option("recipe", flags->recipe, "recipe (TOML)")->required();
+  form->add_option("--set", flags->assignments, "KEY=VALUE over the recipe; may be repeated")
+      ->allow_extra_args(false);
+  form->add_option("--replicas", flags->replicas, "replicas that batch_per_worker counts for")
+      ->check(CLI::Range(1, 1 << 20));
+  form->callback([flags, run, &context] { context.action = [flags, run] { return run(*flags); }; });
+}
+
+}  // namespace
+
+void add_recipe(CLI::App& app, Context& context) {
+  CLI::App* command = app.add_subcommand("recipe", "Check a recipe, or show every key's value");
+  command->require_subcommand(1);
+  add_form(*command, context, "check", "Reads a recipe strictly", check);
+  add_form(*command, context, "show", "Every key with its value, and the learning rate by epoch",
+           show);
+  CLI::App* reference =
+      command->add_subcommand("reference", "The reference of all keys, as Markdown");
+  reference->callback([&context] {
+    context.action = [] {
+      fmt::print("{}", recipe_reference());
+      return 0;
+    };
+  });
+}
+
+}  // namespace toroid::cli

@@ -1,0 +1,79 @@
+#include "toroid/train/trainer.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "toroid/base/log.h"
+#include "toroid/cli/backend_flags.h"
+#include "toroid/cli/commands.h"
+#include "toroid/comm/launch.h"
+#include "toroid/comm/mpi.h"
+
+namespace toroid::cli {
+namespace {
+
+struct Flags {
+  std::filesystem::path recipe;
+  std::vector<std::string> assignments;
+  std::filesystem::path init;
+  int workers = 0;
+  TrainOptions train;
+};
+
+// The same command without --workers, for each rank.
+std::vector<std::string> rank_command(const std::vector<std::string>& arguments) {
+  std::vector<std::string> command{"/proc/self/exe"};
+  command[0] = std::filesystem::read_symlink(command[0]).string();
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    if (arguments[i] == "--workers") {
+      ++i;
+    } else if (!arguments[i].starts_with("--workers=")) {
+      command.push_back(arguments[i]);
+    }
+  }
+  return command;
+}
+
+int run(Flags flags, const std::vector<std::string>& arguments) {
+  // A --set is read before --init, so the flag wins.
+  if (!flags.init.empty()) flags.assignments.push_back("model.init=" + flags.init.string());
+  const Recipe recipe = load_recipe(flags.recipe, flags.assignments);
+  if (flags.workers > 1) {
+    return launch_workers({.workers = flags.workers, .command = rank_command(arguments)});
+  }
+  const auto communicator = world_communicator();
+  if (communicator->size() > 1) {
+    log::set_prefix(fmt::format("rank {}: ", communicator->rank()));
+    if (communicator->rank() > 0) log::set_minimum(log::Level::kWarning);
+  }
+  if (flags.train.run_folder.empty()) {
+    flags.train.run_folder = std::filesystem::path("runs") / flags.recipe.stem();
+  }
+  train(recipe, flags.train, *communicator);
+  return 0;
+}
+
+}  // namespace
+
+void add_train(CLI::App& app, Context& context) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* command = app.add_subcommand("train", "Train as a recipe says, or go on with a run");
+  command->footer(
+      "example: toroid train recipes/fashion-mnist.toml --set train.epochs=1 --out run");
+  command->add_option("recipe", flags->recipe, "recipe (TOML)")->required();
+  command->add_option("--set", flags->assignments, "KEY=VALUE over the recipe; may be repeated")
+      ->allow_extra_args(false);
+  command->add_option("--out", flags->train.run_folder, "run folder (default: runs/<recipe>)");
+  command->add_option("--init", flags->init,
+                      "start from the weights of a run, checkpoint or safetensors file");
+  command->add_option("--workers", flags->workers, "processes to start on this machine (mpirun)")
+      ->check(CLI::Range(1, 4096));
+  command->add_flag("--fresh", flags->train.fresh,
+                    "start over: removes the run folder's checkpoints");
+  add_backend_flags(*command, flags->train.backend);
+  command->callback([flags, &context] {
+    context.action = [flags, &context] { return run(*flags, context.arguments); };
+  });
+}
+
+}  // namespace toroid::cli
