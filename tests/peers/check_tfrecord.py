@@ -61,13 +61,16 @@ def check_split(folder, name, split, info):
     print(f"{name}: {split['examples']} examples in {len(split['shards'])} shards: as stated")
 
 
-def main():
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    folder = pathlib.Path(sys.argv[1])
+def check_dataset(folder):
     info = json.loads((folder / "dataset.json").read_text())
     for name, split in info["splits"].items():
         check_split(folder, name, split, info)
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    check_dataset(pathlib.Path(sys.argv[1]))
 
 
 if __name__ == "__main__":

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "toroid/base/testing.h"
+#include "toroid/data/dataset.h"
 #include "toroid/data/example.h"
 #include "toroid/data/image.h"
 #include "toroid/data/tfrecord.h"
@@ -39,6 +41,19 @@ inline void write_numbered_shards(const std::filesystem::path& folder,
     }
     write_shard(folder / fmt::format("a-{}.tfrecord", shard), examples);
   }
+}
+
+/// The examples of a prepared data set's split by image/filename, each of which must be there once.
+inline std::map<std::string, Example> read_split(const std::filesystem::path& folder,
+                                                 const std::string& split) {
+  const Dataset dataset = Dataset::open((folder / (split + "-*.tfrecord")).string());
+  std::map<std::string, Example> examples;
+  for (std::uint32_t id = 0; id < dataset.size(); ++id) {
+    Example example = dataset.read(id);
+    examples[example.filename] = example;
+  }
+  EXPECT_EQ(examples.size(), dataset.size());
+  return examples;
 }
 
 }  // namespace toroid
