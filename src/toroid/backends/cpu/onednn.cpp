@@ -4,6 +4,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #include <unordered_map>
 
+#include "toroid/backends/cpu/parallel.h"
 #include "toroid/base/error.h"
 
 namespace toroid::cpu {
@@ -111,12 +112,14 @@ dnnl::matmul::primitive_desc describe_product(const Context& c, const Desc& a, c
 
 #endif
 
-// A primitive with its memory objects, built once; buffers are put in for each run.
+// A primitive with its memory objects, built once; buffers are put in for each run. A serial one
+// must be described in a SerialScope too: primitives fix their threads when they are described.
 class Primitive {
  public:
   template <class Description>
-  Primitive(const Context& context, const Description& description)
-      : stream_(context.stream),
+  Primitive(const Context& context, const Description& description, bool serial)
+      : serial_(serial),
+        stream_(context.stream),
         engine_(context.engine),
         primitive_(description.get()),
         scratchpad_bytes_(description.scratchpad_desc().get_size()) {
@@ -133,12 +136,14 @@ class Primitive {
     arguments_.at(argument).set_data_handle(const_cast<std::byte*>(data));
   }
   void run(std::byte* scratchpad) {
+    const SerialScope scope(serial_);
     set(DNNL_ARG_SCRATCHPAD, scratchpad);
     primitive_.execute(stream_, arguments_);
     stream_.wait();
   }
 
  private:
+  bool serial_;
   dnnl::stream stream_;
   dnnl::engine engine_;
   dnnl::primitive primitive_;
@@ -153,9 +158,11 @@ class Relayout {
   Relayout(const Context& context, const Desc& from, const Desc& to)
       : bytes_(from == to ? 0 : aligned(std::max(from.get_size(), to.get_size()))) {
     if (from == to) return;
+    const bool serial = bytes_ < static_cast<std::size_t>(kParallelElements) * sizeof(float);
+    const SerialScope scope(serial);
     const dnnl::reorder::primitive_desc description(context.engine, from, context.engine, to,
                                                     attributes());
-    reorder_ = std::make_unique<Primitive>(context, description);
+    reorder_ = std::make_unique<Primitive>(context, description, serial);
     reorder_->add(DNNL_ARG_FROM, from);
     reorder_->add(DNNL_ARG_TO, to);
   }
@@ -225,7 +232,7 @@ class OneDnnKernel : public Kernel {
 std::unique_ptr<Kernel> convolution(const OneDnn& onednn, const ConvolutionGeometry& geometry) {
   return translating_errors([&]() -> std::unique_ptr<Kernel> {
     const auto d = describe_forward(onednn.context(), Arguments2d(geometry));
-    Primitive primitive(onednn.context(), d);
+    Primitive primitive(onednn.context(), d, false);
     primitive.add(DNNL_ARG_SRC, d.src_desc());
     primitive.add(DNNL_ARG_WEIGHTS, d.weights_desc());
     primitive.add(DNNL_ARG_DST, d.dst_desc());
@@ -239,7 +246,7 @@ std::unique_ptr<Kernel> convolution_backward_data(const OneDnn& onednn,
                                                   const ConvolutionGeometry& geometry) {
   return translating_errors([&]() -> std::unique_ptr<Kernel> {
     const auto d = describe_backward_data(onednn.context(), Arguments2d(geometry));
-    Primitive primitive(onednn.context(), d);
+    Primitive primitive(onednn.context(), d, false);
     primitive.add(DNNL_ARG_DIFF_DST, d.diff_dst_desc());
     primitive.add(DNNL_ARG_WEIGHTS, d.weights_desc());
     primitive.add(DNNL_ARG_DIFF_SRC, d.diff_src_desc());
@@ -254,7 +261,7 @@ std::unique_ptr<Kernel> convolution_backward_weights(const OneDnn& onednn,
                                                      const ConvolutionGeometry& geometry) {
   return translating_errors([&]() -> std::unique_ptr<Kernel> {
     const auto d = describe_backward_weights(onednn.context(), Arguments2d(geometry));
-    Primitive primitive(onednn.context(), d);
+    Primitive primitive(onednn.context(), d, false);
     primitive.add(DNNL_ARG_SRC, d.src_desc());
     primitive.add(DNNL_ARG_DIFF_DST, d.diff_dst_desc());
     primitive.add(DNNL_ARG_DIFF_WEIGHTS, d.diff_weights_desc());
@@ -271,9 +278,12 @@ std::unique_ptr<Kernel> matrix_product(const OneDnn& onednn, const MatrixOperand
     if (m.transposed) return {{m.shape[1], m.shape[0]}, kF32, Tag::ba};
     return {{m.shape[0], m.shape[1]}, kF32, Tag::ab};
   };
+  // A multiply-add costs far less than an element that comes from memory.
+  const bool serial = y.elements() * a.shape[a.transposed ? 0 : 1] < 16 * kParallelElements;
+  const SerialScope scope(serial);
   return translating_errors([&]() -> std::unique_ptr<Kernel> {
     const auto d = describe_product(onednn.context(), matrix(a), matrix(b), matrix({y, false}));
-    Primitive primitive(onednn.context(), d);
+    Primitive primitive(onednn.context(), d, serial);
     primitive.add(DNNL_ARG_SRC, d.src_desc());
     primitive.add(DNNL_ARG_WEIGHTS, d.weights_desc());
     primitive.add(DNNL_ARG_DST, d.dst_desc());

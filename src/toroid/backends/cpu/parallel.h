@@ -26,8 +26,9 @@
 
 namespace toroid::cpu {
 
-/// Below this many elements a loop is not worth waking other threads.
-inline constexpr std::int64_t kParallelElements = 32768;
+/// Below this many elements a loop is not worth waking other threads: some 20 microseconds of one
+/// thread, about what it takes to wake and join a team that has gone to sleep.
+inline constexpr std::int64_t kParallelElements = 1 << 17;
 
 /// Calls f(first, last) for disjoint ranges that cover 0..n-1, in parallel when n items of
 /// `elements_per_item` are enough work. f must not throw.
@@ -46,6 +47,21 @@ void parallel_ranges(std::int64_t n, std::int64_t elements_per_item, F&& f) {
     if (first < last) f(first, last);
   }
 }
+
+/// While it lives, and if `serial`, this thread's parallel regions have one thread: for libraries
+/// that would wake the team for small work.
+class SerialScope {
+ public:
+  explicit SerialScope(bool serial) : threads_(omp_get_max_threads()) {
+    if (serial) omp_set_num_threads(1);
+  }
+  SerialScope(const SerialScope&) = delete;
+  SerialScope& operator=(const SerialScope&) = delete;
+  ~SerialScope() { omp_set_num_threads(threads_); }
+
+ private:
+  int threads_;
+};
 
 /// Into how many parts a sum over this many elements is split.
 inline std::int64_t reduction_parts(std::int64_t elements) {
