@@ -19,6 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kPartial = ".partial-";  // and the process
+
 /// The folder of a data set that is being written. Files are made in a hidden folder inside it and
 /// moved out at the end; whatever goes wrong before that, nothing is left.
 class OutputFolder {
@@ -26,7 +28,7 @@ class OutputFolder {
   explicit OutputFolder(const fs::path& out)
       : out_(out),
         existed_(fs::exists(out)),
-        partial_(out / fmt::format(".partial-{}", ::getpid())) {
+        partial_(out / fmt::format("{}{}", kPartial, ::getpid())) {
     std::error_code error;
     fs::create_directories(partial_, error);
     if (error) fail("{}: cannot create the folder: {}", out.string(), error.message());
@@ -195,8 +197,9 @@ void check_common_options(const PrepareOptions& o) {
   if (!fs::exists(status)) return;
   if (!fs::is_directory(status)) fail("{}: is no folder; name another", o.out.string());
   for (const auto& entry : fs::directory_iterator(o.out)) {
-    fail("{}: is not empty (it holds {}); empty it or name another folder", o.out.string(),
-         entry.path().filename().string());
+    const std::string name = entry.path().filename().string();
+    fail("{}: is not empty (it holds {}{}); empty it or name another folder", o.out.string(), name,
+         name.starts_with(kPartial) ? ", which a prepare that runs or was killed has made" : "");
   }
 }
 

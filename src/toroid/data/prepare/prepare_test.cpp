@@ -145,6 +145,9 @@ TEST_F(PrepareTest, AFolderThatIsNotEmptyIsLeftAlone) {
   EXPECT_ERROR(prepare_folder(options), "out: is not empty (it holds thesis.txt)");
   EXPECT_EQ(contents(out()).size(), 1U);
   fs::remove(out() / "thesis.txt");
+  fs::create_directory(out() / ".partial-77");
+  EXPECT_ERROR(prepare_folder(options), "which a prepare that runs or was killed has made");
+  fs::remove(out() / ".partial-77");
   prepare_folder(options);  // an empty one is taken
 }
 
