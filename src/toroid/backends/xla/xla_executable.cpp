@@ -75,11 +75,15 @@ void XlaExecutable::check_batches(std::span<const Batch> batches) const {
   }
 }
 
-Tensor XlaExecutable::host_value(const Input& input, std::span<const Batch> batches,
-                                 std::size_t replica, const Scalars& scalars) const {
-  if (input.kind == InputKind::kScalar) return scalar_tensor(input, scalars);
+std::unique_ptr<PjrtBuffer> XlaExecutable::feed(const Input& input, std::span<const Batch> batches,
+                                                std::size_t replica, const Scalars& scalars) const {
+  const int device = program_->devices()[replica];
+  if (input.kind == InputKind::kScalar) {
+    return client_->buffer_from_host(scalar_tensor(input, scalars), device);
+  }
   const Tensor& tensor = batch_tensor(input, batches[replica]);
-  return tensor.dtype() == input.type.dtype ? tensor : tensor.converted(input.type.dtype);
+  if (tensor.dtype() == input.type.dtype) return client_->buffer_from_host(tensor, device);
+  return client_->buffer_from_host(tensor.converted(input.type.dtype), device);
 }
 
 Outputs XlaExecutable::run(State& state, std::span<const Batch> batches, const Scalars& scalars) {
@@ -94,8 +98,7 @@ Outputs XlaExecutable::run(State& state, std::span<const Batch> batches, const S
         arguments[replica].push_back(variables.buffer(replica, variables.index_of(input.name)));
         continue;
       }
-      const Tensor value = host_value(input, batches, replica, scalars);
-      fed[replica].push_back(client_->buffer_from_host(value, devices[replica]));
+      fed[replica].push_back(feed(input, batches, replica, scalars));
       arguments[replica].push_back(fed[replica].back().get());
     }
   }

@@ -21,8 +21,8 @@ class XlaExecutable final : public Executable {
  private:
   XlaState& checked(State& state) const;
   void check_batches(std::span<const Batch> batches) const;
-  Tensor host_value(const Input& input, std::span<const Batch> batches, std::size_t replica,
-                    const Scalars& scalars) const;
+  std::unique_ptr<PjrtBuffer> feed(const Input& input, std::span<const Batch> batches,
+                                   std::size_t replica, const Scalars& scalars) const;
   Tensor fetch(const std::vector<PjrtBuffers>& results, std::size_t result,
                const Binding& output) const;
 
