@@ -61,9 +61,10 @@ Cost memory_cost(Types inputs, Types outputs, double flops = 0);
 
 class Op {
  public:
+  // Implicit, so that an attribute struct can be passed where an op is expected.
   template <class T>
-  requires(!std::same_as<T, Op>) Op(T op)
-      : self_(std::make_shared<Model<T>>(std::move(op))) {}  // NOLINT: implicit by intent
+  requires(!std::same_as<T, Op>) Op(T op)  // NOLINT(google-explicit-constructor)
+      : self_(std::make_shared<Model<T>>(std::move(op))) {}
 
   std::string_view name() const { return self_->name(); }
   std::vector<TensorType> infer(Types inputs) const { return self_->infer(inputs); }

@@ -7,16 +7,31 @@
 namespace toroid {
 namespace {
 
+// `user` reads a value of the nodes before node `end`.
+void check_value(const Graph& graph, Value value, int end, const std::string& user) {
+  if (value.node < 0 || value.node >= end) {
+    fail("graph: {} uses a value that is not computed before it", user);
+  }
+  const auto outputs = graph.node(value).types.size();
+  if (value.index < 0 || static_cast<std::size_t>(value.index) >= outputs) {
+    fail("graph: {} uses output {} of {}, which has {}", user, value.index, graph.node(value).path,
+         outputs);
+  }
+}
+
 void check_operands(const Graph& graph, int index) {
   const Node& node = graph.nodes[static_cast<std::size_t>(index)];
-  for (const Value value : node.inputs) {
-    if (value.node < 0 || value.node >= index) {
-      fail("graph: {} uses a value that is not computed before it", node.path);
-    }
-    const auto outputs = graph.node(value).types.size();
-    if (value.index < 0 || static_cast<std::size_t>(value.index) >= outputs) {
-      fail("graph: {} uses output {} of {}, which has {}", node.path, value.index,
-           graph.node(value).path, outputs);
+  for (const Value value : node.inputs) check_value(graph, value, index, node.path);
+}
+
+// Updates and outputs read computed values, none of them in flight.
+void check_bound_values(const Graph& graph, const std::vector<Binding>& bindings,
+                        std::string_view kind) {
+  for (const Binding& binding : bindings) {
+    const std::string user = std::string(kind) + " " + binding.name;
+    check_value(graph, binding.value, static_cast<int>(graph.nodes.size()), user);
+    if (graph.node(binding.value).op.collective().kind == CollectiveRole::Kind::kStart) {
+      fail("graph: {} uses a value in flight: {}", user, graph.name(binding.value));
     }
   }
 }
@@ -38,6 +53,8 @@ void check_bindings(const Graph& graph) {
       fail("graph: the variable {} has two inputs", input->name);
     }
   }
+  check_bound_values(graph, graph.updates, "update");
+  check_bound_values(graph, graph.outputs, "output");
   std::set<std::string> updated, named;
   for (const Binding& update : graph.updates) {
     const auto variable = variables.find(update.name);

@@ -74,6 +74,18 @@ TEST(Verify, UpdatesFitTheirVariables) {
   EXPECT_ERROR(verify(graph), "graph: the variable x is f32[2], its update rate is f32[]");
 }
 
+TEST(Verify, UpdatesAndOutputsReadComputedValues) {
+  Graph graph = sound();
+  graph.updates[0].value = {};
+  EXPECT_ERROR(verify(graph), "graph: update x uses a value that is not computed before it");
+  graph = sound();
+  graph.outputs[0].value = {7, 0};
+  EXPECT_ERROR(verify(graph), "graph: output y uses a value that is not computed before it");
+  graph = sound();
+  graph.outputs[0].value.index = 3;
+  EXPECT_ERROR(verify(graph), "graph: output y uses output 3 of stem/toy, which has 1");
+}
+
 TEST(Verify, OutputsHaveDifferentNames) {
   Graph graph = sound();
   graph.outputs.push_back(graph.outputs[0]);

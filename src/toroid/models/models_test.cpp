@@ -1,0 +1,86 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "toroid/base/testing.h"
+#include "toroid/models/model.h"
+#include "toroid/ops/normalize_images.h"
+
+namespace toroid {
+namespace {
+
+struct Built {
+  std::vector<Variable> variables;
+  Shape logits;
+};
+
+Built build(const std::string& name, std::int64_t size, std::int64_t channels) {
+  Builder builder;
+  Net net(builder, {.partition = {.global_batch = 2, .batch_norm_batch = 2}});
+  const Value x =
+      builder.input(InputKind::kState, "images", {DType::f32, Shape{2, size, size, channels}});
+  const Value logits = find_model(name).build(net, x, 10);
+  builder.output("logits", logits);
+  Built built{net.variables(), builder.type(logits).shape};
+  builder.finish();
+  return built;
+}
+
+std::int64_t trained(const Built& built) {
+  std::int64_t count = 0;
+  for (const Variable& v : built.variables) count += v.trainable ? v.type.elements() : 0;
+  return count;
+}
+
+TEST(Models, EveryModelGivesOneRowOfLogitsPerPictureAtUsualSizes) {
+  for (const ModelInfo& model : models()) {
+    for (const std::int64_t size : {28, 32, 33}) {
+      EXPECT_EQ(build(std::string(model.name), size, 3).logits, (Shape{2, 10})) << model.name;
+    }
+  }
+}
+
+// By hand. mlp: 784*256+256 + 256*256+256 + 256*10+10. cnn: 9*32+32 + 9*32*64+64 +
+// 7*7*64*128+128 + 128*10+10.
+TEST(Models, ParameterCountsAreThoseOfTheTables) {
+  EXPECT_EQ(trained(build("mlp", 28, 1)), 269322);
+  EXPECT_EQ(trained(build("cnn", 28, 1)), 421642);
+}
+
+// He et al., 2015, table 6: 0.27 M parameters for 20 layers on CIFAR-10. There the shortcuts carry
+// no parameters; the two 1x1 projections and their norms add 16*32+2*32 + 32*64+2*64 here.
+TEST(Models, Resnet20HasThePublishedNumberOfParameters) {
+  EXPECT_EQ(trained(build("resnet20", 32, 3)) - (16 * 32 + 2 * 32 + 32 * 64 + 2 * 64), 269722);
+}
+
+TEST(Models, NamesHaveThePathOfTheirLayer) {
+  const Built built = build("resnet8", 28, 1);
+  EXPECT_EQ(built.variables.front().name, "stem/conv/kernel");
+  EXPECT_EQ(built.variables.back().name, "classifier/bias");
+}
+
+TEST(Models, UnknownNamesGetTheNearest) {
+  EXPECT_ERROR(find_model("resnet9"), "unknown model \"resnet9\": did you mean \"resnet8\"?");
+}
+
+TEST(InitialValue, IsAFunctionOfNameAndSeedAndTheSameInEveryPrecision) {
+  const Variable a{"a/kernel", {DType::f32, Shape{3, 3, 16, 32}}, Initializer::kHeNormalFanOut};
+  Variable wide = a;
+  wide.type.dtype = DType::f64;
+  EXPECT_TRUE(initial_value(a, 1).identical(initial_value(wide, 1).converted(DType::f32)));
+  EXPECT_FALSE(initial_value(a, 1).identical(initial_value(a, 2)));
+  Variable other = a;
+  other.name = "b/kernel";
+  EXPECT_FALSE(initial_value(a, 1).identical(initial_value(other, 1)));
+}
+
+TEST(InitialValue, HeNormalHasTheVarianceOfItsFanOut) {
+  const Variable kernel{"k", {DType::f64, Shape{3, 3, 16, 32}}, Initializer::kHeNormalFanOut};
+  const Tensor value = initial_value(kernel, 1);
+  double squares = 0;
+  for (const double x : value.values<double>()) squares += x * x;
+  EXPECT_NEAR(squares / static_cast<double>(value.elements()), 2.0 / (9 * 32), 0.0005);
+}
+
+}  // namespace
+}  // namespace toroid
