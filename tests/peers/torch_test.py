@@ -1,0 +1,129 @@
+"""Training steps here and in PyTorch, from the same weights and batches: the same loss, gradients,
+updates and moving statistics. build/release/tests/peer_steps (steps.cpp) does ours."""
+
+import collections
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import torch
+from safetensors import safe_open
+
+import torch_networks
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = ROOT / "build" / "release" / "tests" / "peer_steps"
+PLUGIN = ROOT / ".deps" / "pjrt" / "xla_cpu_pjrt.so"
+
+# What PyTorch keeps for a parameter, by the name that it has here.
+SLOTS = {"momentum": "momentum_buffer", "adam_mean": "exp_avg", "adam_variance": "exp_avg_sq"}
+
+
+def relative_error(got, wanted):
+    """The L2 norm of the difference over that of `wanted`, or the norm where that is zero."""
+    return (torch.linalg.vector_norm((got - wanted).double()) /
+            (torch.linalg.vector_norm(wanted.double()) or 1)).item()
+
+
+class Training:
+    """PyTorch doing what a file of peer_steps says was done here."""
+
+    def __init__(self, path):
+        with safe_open(path, "pt") as file:
+            self.info = file.metadata()
+            self.record = {name: file.get_tensor(name) for name in file.keys()}
+        self.variables = {
+            name.removeprefix("before/"): torch_networks.to_torch(value)
+            for name, value in self.record.items()
+            if name.startswith("before/") and not name.startswith("before/optimizer/")}
+        self.parameters = {name: value.requires_grad_() for name, value in self.variables.items()
+                           if "/moving_" not in name}
+        self.optimizer = self.make_optimizer()
+        self.criterion = torch.nn.CrossEntropyLoss(label_smoothing=self.number("label_smoothing"))
+        self.errors = collections.defaultdict(float)  # the largest, by kind
+
+    def number(self, key):
+        return float(self.info[key])
+
+    def make_optimizer(self):
+        kernels = [p for name, p in self.parameters.items() if name.endswith("/kernel")]
+        others = [p for name, p in self.parameters.items() if not name.endswith("/kernel")]
+        groups = [{"params": kernels, "weight_decay": self.number("weight_decay")},
+                  {"params": others, "weight_decay": 0}]
+        rate = self.number("learning_rate")
+        if self.info["optimizer"] == "sgd":
+            return torch.optim.SGD(groups, rate, momentum=self.number("momentum"))
+        betas = self.number("beta1"), self.number("beta2")
+        return torch.optim.Adam(groups, rate, betas, self.number("epsilon"))
+
+    def run(self):
+        for step in range(int(self.info["steps"])):
+            self.step(step)
+        return self.errors
+
+    def step(self, step):
+        dtype = self.variables["classifier/kernel"].dtype
+        images = self.record[f"{step}/images"].permute(torch_networks.IMAGE_TO_TORCH).to(dtype)
+        network = torch_networks.NETWORKS[self.info["model"]]
+        logits = network(self.variables, (images - 127.5) / 127.5)
+        loss = self.criterion(logits, self.record[f"{step}/labels"].long())
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        when = "first" if step == 0 else "later"
+        self.compare(f"loss, {when}", self.record[f"{step}/loss"], loss.detach())
+        if step == 0 and self.info["optimizer"] == "sgd" and not self.number("weight_decay"):
+            for name, parameter in self.parameters.items():  # the momentum is the gradient
+                self.compare("gradient", self.after(step, f"optimizer/momentum/{name}"),
+                             parameter.grad)
+        for name, value in self.variables.items():
+            kind = "parameter" if name in self.parameters else "moving statistics"
+            self.compare(f"{kind}, {when}", self.after(step, name), value.detach())
+        for name, parameter in self.parameters.items():
+            for ours, theirs in SLOTS.items():
+                if theirs in self.optimizer.state[parameter]:
+                    self.compare(f"optimizer, {when}", self.after(step, f"optimizer/{ours}/{name}"),
+                                 self.optimizer.state[parameter][theirs])
+
+    def after(self, step, name):
+        return torch_networks.to_torch(self.record[f"{step}/after/{name}"])
+
+    def compare(self, kind, got, wanted):
+        if got.shape != wanted.shape:
+            raise AssertionError(f"{kind}: {list(got.shape)} here, {list(wanted.shape)} in PyTorch")
+        self.errors[kind] = max(self.errors[kind], relative_error(got, wanted))
+
+
+class Torch(unittest.TestCase):
+    def compare_steps(self, backend, default_limit, limits=()):
+        torch.set_num_threads(min(2, os.cpu_count()))
+        largest = collections.defaultdict(float)
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([PROGRAM, backend, folder], check=True)
+            files = sorted(pathlib.Path(folder).iterdir())
+            self.assertEqual(len(files), 9)
+            for path in files:
+                for kind, error in Training(path).run().items():
+                    largest[kind] = max(largest[kind], error)
+                    with self.subTest(path.stem, kind=kind):
+                        self.assertLess(error, dict(limits).get(kind, default_limit))
+        print(f"{backend}, largest relative difference from PyTorch:", file=sys.stderr)
+        for kind, error in sorted(largest.items()):
+            print(f"  {kind:28} {error:.1e}", file=sys.stderr)
+
+    def test_in_f64_three_steps_are_those_of_pytorch(self):
+        self.compare_steps("reference", 1e-9)
+
+    def test_on_the_cpu_in_f32_loss_gradients_and_updates_are_those_of_pytorch(self):
+        self.compare_steps("cpu", 1e-4, {"loss, first": 1e-6})
+
+    @unittest.skipUnless(PLUGIN.exists(), "no CPU plugin: run tools/fetch_pjrt.sh")
+    def test_through_xla_in_f32_loss_gradients_and_updates_are_those_of_pytorch(self):
+        self.compare_steps("xla", 1e-4, {"loss, first": 1e-6})
+
+
+if __name__ == "__main__":
+    unittest.main()
