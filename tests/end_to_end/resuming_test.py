@@ -1,0 +1,105 @@
+"""The same recipe gives the same bits: twice, with other loader threads, and after kills."""
+
+import json
+import random
+import signal
+import time
+
+import program
+
+
+class Repeating(program.ProgramTest):
+
+    def test_the_same_recipe_twice_gives_the_same_bits(self):
+        self.prepare()
+        recipe = self.recipe(data__augment=["random_crop", "flip_horizontal"])
+        for run, threads in (("a", 1), ("b", 1), ("c", 2), ("d", 5)):
+            self.run_program("train", recipe, "--out", run, "--set", f"data.threads={threads}")
+            self.assertEqual(self.weights("a"), self.weights(run))
+            self.assertEqual(self.losses("a"), self.losses(run))
+        self.run_program("train", recipe, "--out", "e", "--set", "train.seed=2")
+        self.assertNotEqual(self.weights("a"), self.weights("e"))
+
+    def test_preparing_twice_gives_the_same_shards(self):
+        self.prepare(out="a")
+        self.prepare(out="b")
+        names = sorted(p.name for p in (self.folder / "a").iterdir())
+        self.assertEqual(names, sorted(p.name for p in (self.folder / "b").iterdir()))
+        for name in names:
+            self.assertEqual((self.folder / "a" / name).read_bytes(),
+                             (self.folder / "b" / name).read_bytes())
+
+
+class Resuming(program.ProgramTest):
+
+    def setUp(self):
+        super().setUp()
+        self.prepare(count=250)  # the last batch of an epoch is ragged
+        self.path = self.recipe(train__epochs=10, checkpoint__every_epochs=0.5,
+                                data__augment=["random_crop"])
+
+    def assert_same_run(self, whole, resumed):
+        self.assertEqual(self.weights(whole), self.weights(resumed))
+        for kind in ("train", "eval"):
+            forget = ("images_per_s",)
+            a, b = ([{k: v for k, v in m.items() if k not in forget}
+                     for m in self.metrics(run, kind)] for run in (whole, resumed))
+            self.assertEqual(a, b)
+        steps = [m["step"] for m in self.metrics(resumed, "train")]
+        self.assertEqual(list(range(1, steps[-1] + 1)), steps)
+        self.assertEqual(self.evaluation(whole)["loss"], self.evaluation(resumed)["loss"])
+
+    def test_killed_at_any_moment_a_run_ends_as_if_undisturbed(self):
+        self.run_program("train", self.path, "--out", "whole")
+        start = time.monotonic()
+        self.run_program("train", self.path, "--out", "timed")
+        seconds = time.monotonic() - start
+        moments = random.Random(7)
+        killed = 0
+        for _ in range(8):
+            process = self.start_program("train", self.path, "--out", "killed")
+            time.sleep(moments.uniform(0.1, 0.7) * seconds)
+            process.send_signal(signal.SIGKILL)
+            killed += process.wait() == -signal.SIGKILL
+        self.assertGreaterEqual(killed, 2)
+        self.run_program("train", self.path, "--out", "killed")
+        self.assert_same_run("whole", "killed")
+        self.assertEqual([], self.unfinished(), "the next save removes what a kill left")
+        summary = json.loads((self.folder / "killed" / "summary.json").read_text())
+        self.assertEqual(50, summary["attempts"][-1]["last_step"])
+
+    def test_a_damaged_newest_checkpoint_is_passed_over(self):
+        self.run_program("train", self.path, "--out", "whole")
+        self.run_program("train", self.path, "--out", "run")
+        state = self.checkpoints("run")[-1] / "state.safetensors"
+        content = bytearray(state.read_bytes())
+        content[len(content) // 2] ^= 1
+        state.write_bytes(content)
+        result = self.run_program("train", self.path, "--out", "run")
+        self.assertIn("passed over", result.stderr)
+        self.assert_same_run("whole", "run")
+
+    def test_a_finished_run_started_again_stays_as_it_is(self):
+        self.run_program("train", self.path, "--out", "run")
+        before = self.weights("run"), self.metrics("run")
+        self.run_program("train", self.path, "--out", "run")
+        self.assertEqual(before, (self.weights("run"), self.metrics("run")))
+
+    def test_another_recipe_is_refused_by_its_keys_and_fresh_starts_over(self):
+        short = ("--set", "train.epochs=1", "--out", "run")
+        self.run_program("train", self.path, *short)
+        before = self.weights("run")
+        changed = ("--set", "train.seed=5", "--set", "schedule.rate=0.2")
+        self.assert_error("train", self.path, *short, *changed, status=2,
+                          says=["train.seed", "schedule.rate", "--fresh"])
+        self.assertEqual(before, self.weights("run"))
+        neutral = ("--set", "data.threads=1", "--set", "checkpoint.keep=7")
+        self.run_program("train", self.path, *short, *neutral)
+        self.assertEqual(before, self.weights("run"))
+        self.run_program("train", self.path, *short, *changed, "--fresh")
+        self.assertNotEqual(before, self.weights("run"))
+        self.assertEqual(list(range(1, 6)), [m["step"] for m in self.metrics("run", "train")])
+
+
+if __name__ == "__main__":
+    program.main()
