@@ -56,10 +56,9 @@ else
   [[ -n $source ]] || die "the package dataset-fashion-mnist lists no train-images-idx3-ubyte.gz"
   # Under another name until complete, so that an interrupted demo prepares again.
   rm -rf "$data.partial"
-  run "$toroid" prepare idx "$source"/train-{images-idx3,labels-idx1}-ubyte.gz \
-    "$data.partial" --split-name train
-  run "$toroid" prepare idx "$source"/t10k-{images-idx3,labels-idx1}-ubyte.gz \
-    "$data.partial" --split-name validation
+  run "$toroid" prepare idx "$source"/{train,t10k}-{images-idx3,labels-idx1}-ubyte.gz \
+    "$data.partial" --split-name train --split-name validation --class-names \
+    T-shirt/top,Trouser,Pullover,Dress,Coat,Sandal,Shirt,Sneaker,Bag,"Ankle boot"
   mv "$data.partial" "$data"
 fi
 run "$toroid" data ls "$data"
@@ -73,8 +72,7 @@ run "$toroid" eval demo-run/run
 section "Predictions"
 if [[ ! -d $pictures ]]; then
   rm -rf "$pictures.partial"
-  show "$toroid" data show "$data"/validation-'*'.tfrecord --count 8 --save "$pictures"
-  "$toroid" data show "$data"/validation-*.tfrecord --count 8 --save "$pictures.partial" >/dev/null
+  run "$toroid" data show "$data"/validation-*.tfrecord --count 8 --save "$pictures.partial"
   mv "$pictures.partial" "$pictures"
 fi
 show "$toroid" predict demo-run/run "$pictures/"'*.png'

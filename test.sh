@@ -50,8 +50,9 @@ skip() {
   printf 'tests\t%s\tskipped\t0\t%s\n' "$1" "$2" >>"$results/stages.tsv"
 }
 
+# build PRESET CMAKE_ARGUMENTS...
 build() {
-  cmake --preset "$1" && cmake --build --preset "$1"
+  cmake --preset "$@" && cmake --build --preset "$1"
 }
 
 # run_ctest NAME PRESET ARGUMENTS...   JUnit output beside the log, for the summary.
@@ -62,30 +63,18 @@ run_ctest() {
     --test-output-size-passed 10000000 --test-output-size-failed 10000000 "$@"
 }
 
-# python_environment FOLDER REQUIREMENTS   A virtual environment with the pinned packages, which are
-# all that is needed: what they ask for beyond the list does not come in.
+# python_environment TIER   build/venv-TIER with the packages of tests/TIER/requirements.txt, which
+# names all that is needed, so that pip adds nothing of its own.
 python_environment() {
-  local folder=$1 requirements=$2
-  cmp -s "$requirements" "$folder/requirements.txt" && return 0
-  rm -rf "$folder"
-  python3 -m venv "$folder" &&
-    "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps \
+  local requirements=tests/$1/requirements.txt environment=build/venv-$1
+  cmp -s "$requirements" "$environment/requirements.txt" && return 0
+  rm -rf "$environment"
+  python3 -m venv "$environment" &&
+    "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps \
       -r "$requirements" &&
-    cp "$requirements" "$folder/requirements.txt" && return 0
-  echo "could not install $requirements from PyPI: is the network reachable?"
+    cp "$requirements" "$environment/requirements.txt" && return 0
+  echo "could not install the packages of $requirements from PyPI: is the network reachable?"
   return 1
-}
-
-# python_tests NAME FOLDER   tests/FOLDER/*_test.py in a virtual environment of their own.
-python_tests() {
-  local name=$1 folder=tests/$2 environment=$PWD/build/venv-$2
-  if [[ ! -f $folder/requirements.txt ]]; then
-    skip "$name" "there is no $folder"
-    return
-  fi
-  stage step "install $name" python_environment "$environment" "$folder/requirements.txt" &&
-    stage tests "$name" "$environment/bin/python" -m unittest discover -v \
-      -s "$folder" -p '*_test.py'
 }
 
 stage step "install packages" tools/install_packages.sh build test
@@ -100,13 +89,30 @@ stage check "format" tools/check_format.sh
 mapfile -t scripts < <(git ls-files '*.sh' .ci/run 2>/dev/null)
 stage check "shellcheck" shellcheck "${scripts[@]:-test.sh}"
 
-if stage step "build release" build release; then
+# The readers' tests are part of the build when there is an interpreter with their packages.
+readers_python=
+if [[ $quick == no ]] && stage step "install readers" python_environment readers; then
+  readers_python=$PWD/build/venv-readers/bin/python
+fi
+
+if stage step "build release" build release -DTOROID_PYTHON="$readers_python"; then
   stage check "clang-tidy" tools/check_tidy.sh
-  stage tests "unit tests" run_ctest "unit tests" release -LE end_to_end -j "$(nproc)"
+  stage tests "unit tests" run_ctest "unit tests" release -LE 'end_to_end|readers' -j "$(nproc)"
   if [[ $quick == no ]]; then
     stage tests "end-to-end tests" run_ctest "end-to-end tests" release -L end_to_end
-    python_tests "readers" readers
-    [[ $peers == no ]] || python_tests "peers" peers
+    if [[ -n $readers_python ]]; then
+      stage tests "readers" run_ctest "readers" release -L readers
+    else
+      skip "readers" "their packages could not be installed"
+    fi
+  fi
+  if [[ $peers == no ]]; then
+    [[ $quick == yes ]] || skip "peers" "large packages; ./test.sh --peers"
+  elif stage step "install peers" python_environment peers; then
+    stage tests "peers" build/venv-peers/bin/python -m unittest discover -v -s tests/peers \
+      -p '*_test.py'
+  else
+    skip "peers" "their packages could not be installed"
   fi
 else
   skip "all tests of the release build" "the build failed"
@@ -115,7 +121,7 @@ if [[ $quick == yes ]]; then
   echo "--quick: no end-to-end tests, no readers, no sanitizers"
 elif stage step "build sanitize" build sanitize; then
   stage tests "unit tests, sanitized" run_ctest "unit tests, sanitized" sanitize \
-    -LE 'end_to_end|tools|mpi' -j "$(nproc)"
+    -LE 'end_to_end|readers|tools|mpi' -j "$(nproc)"
 else
   skip "sanitized unit tests" "the build failed"
 fi
