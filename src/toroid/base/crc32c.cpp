@@ -7,8 +7,8 @@
 
 namespace toroid {
 
-std::uint32_t crc32c(std::string_view bytes) {
-  std::uint32_t crc = ~0U;
+std::uint32_t crc32c(std::string_view bytes, std::uint32_t previous) {
+  std::uint32_t crc = ~previous;
   while (!bytes.empty()) {  // ISA-L counts in int
     const auto part =
         std::min(bytes.size(), static_cast<std::size_t>(std::numeric_limits<int>::max()));

@@ -69,7 +69,7 @@ void add_train(CLI::App& app, Context& context) {
   command->add_option("--workers", flags->workers, "processes to start on this machine (mpirun)")
       ->check(CLI::Range(1, 4096));
   command->add_flag("--fresh", flags->train.fresh,
-                    "start over: removes the run folder's checkpoints");
+                    "insist on a new run: refuse a run folder that holds anything");
   add_backend_flags(*command, flags->train.backend);
   command->callback([flags, &context] {
     context.action = [flags, &context] { return run(*flags, context.arguments); };

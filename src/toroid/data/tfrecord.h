@@ -59,13 +59,13 @@ class TfRecordWriter {
   std::int64_t records() const { return records_; }
   std::uint64_t bytes() const { return file_.written(); }
   /// CRC-32C (not masked) of all bytes of the file so far.
-  std::uint32_t checksum() const { return ~crc_; }
+  std::uint32_t checksum() const { return crc_; }
   void commit() { file_.commit(); }
 
  private:
   OutputFile file_;
   std::int64_t records_ = 0;
-  std::uint32_t crc_ = ~0U;  // the running value, before the final inversion
+  std::uint32_t crc_ = 0;  // of what was written
   std::string frame_;
 };
 

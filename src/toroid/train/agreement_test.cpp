@@ -46,7 +46,9 @@ Batch batch_of(const StepOptions& options, const Case& c, int replica) {
     const std::int64_t position = replica * slots + i;
     if (position >= c.real) continue;
     const auto s = static_cast<std::size_t>(i);
-    Random random(3, "agreement", static_cast<std::uint32_t>(position));
+    // An activation within rounding of zero may fall on the other side of a ReLU's kink, which
+    // changes gradients by 1e-3 in any precision; with this seed none of these networks has one.
+    Random random(4, "agreement", static_cast<std::uint32_t>(position));
     for (std::size_t k = 0; k < picture; ++k) {
       pixels[s * picture + k] = static_cast<std::uint8_t>(random.below(256));
     }
@@ -132,9 +134,9 @@ INSTANTIATE_TEST_SUITE_P(Step, Agreement,
                                          Case{"resnet8", 11, 3, 12, 12, 12},
                                          Case{"resnet8", 14, 1, 12, 9, 6},
                                          Case{"resnet20", 8, 1, 16, 16, 4}),
-                         [](const auto& info) {
-                           return info.param.model + "_" + std::to_string(info.param.real) +
-                                  "_of_" + std::to_string(info.param.batch);
+                         [](const auto& test) {
+                           return test.param.model + "_" + std::to_string(test.param.real) +
+                                  "_of_" + std::to_string(test.param.batch);
                          });
 
 TEST_P(Agreement, CpuTakesTheOraclesStep) {

@@ -246,11 +246,6 @@ std::optional<Checkpoint> load_newest(const fs::path& run_folder) {
        folders.size());
 }
 
-void remove_checkpoints(const fs::path& run_folder) {
-  remove_leftovers(run_folder);
-  for (const fs::path& folder : list_checkpoints(run_folder)) remove_checkpoint(folder);
-}
-
 std::vector<NamedTensor> read_tensors(const fs::path& path) {
   std::error_code ignored;
   if (!fs::is_directory(path, ignored)) return SafetensorsFile(path).read_all();

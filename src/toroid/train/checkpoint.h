@@ -60,9 +60,6 @@ Checkpoint load_checkpoint(const std::filesystem::path& folder);
 /// none; Error when it has some and none is intact.
 std::optional<Checkpoint> load_newest(const std::filesystem::path& run_folder);
 
-/// Removes all checkpoints of a run, for starting afresh. Other content stays.
-void remove_checkpoints(const std::filesystem::path& run_folder);
-
 /// The tensors of a run folder's newest intact checkpoint, a checkpoint folder, or a safetensors
 /// file.
 std::vector<NamedTensor> read_tensors(const std::filesystem::path& path);

@@ -1,8 +1,10 @@
 #include "toroid/train/checkpoint_json.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <utility>
 
 #include "toroid/base/crc32c.h"
@@ -95,8 +97,16 @@ Json metrics_json(const std::map<std::string, double>& metrics) {
 }  // namespace
 
 Fingerprint fingerprint(const std::filesystem::path& path) {
-  const std::string content = read_file(path);
-  return {content.size(), crc32c(content)};
+  constexpr std::uint64_t kPart = 1 << 20;
+  const InputFile file(path);
+  std::string part;
+  std::uint32_t crc = 0;
+  for (std::uint64_t at = 0; at < file.size(); at += part.size()) {
+    part.resize(std::min(kPart, file.size() - at));
+    file.read_at(at, std::as_writable_bytes(std::span(part)));
+    crc = crc32c(part, crc);
+  }
+  return {file.size(), crc};
 }
 
 std::string checkpoint_json(const CheckpointInfo& info, const Fingerprint& state) {

@@ -126,8 +126,6 @@ TEST(Checkpoint, TheOneJustSavedStaysEvenBelowOlderRunsSteps) {
   save(run, 500);
   save(run, 10, 1);
   EXPECT_EQ(listed(run), (Names{"step-000010", "step-000500"}));
-  remove_checkpoints(run.path());
-  EXPECT_EQ(names_in(run.path()), Names{});
 }
 
 TEST(Checkpoint, NothingForeignIsRemoved) {
@@ -140,10 +138,10 @@ TEST(Checkpoint, NothingForeignIsRemoved) {
   }
   save(run, 3);
   write_file(run / "step-000003/notes.txt", "");
-  const Names before = names_in(run.path());
+  Names wanted = names_in(run.path());
   save(run, 4, 1);
-  remove_checkpoints(run.path());
-  EXPECT_EQ(names_in(run.path()), before);
+  wanted.insert(std::find(wanted.begin(), wanted.end(), "step-000003") + 1, "step-000004");
+  EXPECT_EQ(names_in(run.path()), wanted);
 }
 
 TEST(Checkpoint, ADamagedOneIsPassedOverWithAWarningThatNamesIt) {

@@ -11,11 +11,10 @@
 namespace toroid {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// Closed interval, with an open lower end where `above` says so.
+// Closed interval, with open ends where `above` and `below` say so. Every upper end is far above
+// what makes sense and far below what overflows an int, an i32 scalar of the graph or f32.
 struct Range {
-  double low = -kInfinity, high = kInfinity;
+  double low = 0, high = 0;
   bool above = false;  ///< the lower end itself is out
   bool below = false;  ///< the upper end itself is out
 
@@ -23,15 +22,20 @@ struct Range {
     return (above ? x > low : x >= low) && (below ? x < high : x <= high);
   }
   std::string text() const {
-    if (high == kInfinity) return fmt::format("{} {:g}", above ? ">" : ">=", low);
-    return fmt::format("{}{:g}, {:g}{}", above ? "(" : "[", low, high, below ? ")" : "]");
+    return fmt::format("{}{:.9g}, {:.9g}{}", above ? "(" : "[", low, high, below ? ")" : "]");
   }
 };
 
-constexpr Range kAtLeastZero{.low = 0};
-constexpr Range kPositive{.low = 0, .above = true};
-constexpr Range kAtLeastOne{.low = 1};
 constexpr Range kFraction{.low = 0, .high = 1, .below = true};
+constexpr Range kFactor{.low = 0, .high = 1e6};
+constexpr Range kPositiveFactor{.low = 0, .high = 1e6, .above = true};
+constexpr Range kEpochs{.low = 0, .high = 1e6};
+constexpr Range kClasses{.low = 0, .high = 1 << 24};
+constexpr Range kBatch{.low = 0, .high = 1 << 24};
+constexpr Range kPixels{.low = 0, .high = 1 << 14};
+constexpr Range kThreads{.low = 0, .high = 1024};
+constexpr Range kInt32{.low = 0, .high = std::numeric_limits<std::int32_t>::max()};
+constexpr Range kCounted{.low = 1, .high = std::numeric_limits<std::int32_t>::max()};
 
 std::string got(const RecipeValue& value) {
   return print_toml(value);
@@ -117,8 +121,8 @@ class Table {
     const auto set = key.set;
     key.set = [set, range, type = key.type](Recipe& recipe, const RecipeValue& value) {
       if (!range.contains(read<double>(value))) {
-        fail_usage("expected {} {} {}, got {}", type == "integer" ? "an" : "a", type, range.text(),
-                   got(value));
+        fail_usage("expected {} {} in {}, got {}", type == "integer" ? "an" : "a", type,
+                   range.text(), got(value));
       }
       set(recipe, value);
     };
@@ -161,11 +165,11 @@ class Table {
 
 void add_model(Table& table) {
   table.add("model.name", FIELD(model.name), "The network; `toroid models` lists them. Required.");
-  table.number("model.classes", FIELD(model.classes), kAtLeastZero,
+  table.number("model.classes", FIELD(model.classes), kClasses,
                "Outputs of the classifier; 0: the data set's number of classes.");
   table.choice("model.precision", FIELD(model.precision), {"f32", "f64"},
                "Type of the arithmetic; f64 only with the reference backend.");
-  table.number("model.batch_norm_batch", FIELD(model.batch_norm_batch), kAtLeastZero,
+  table.number("model.batch_norm_batch", FIELD(model.batch_norm_batch), kBatch,
                "Examples that share batch-norm statistics, counted over the global batch, so that "
                "it means the same at any world size; 0: 64, or the global batch where that is "
                "smaller. It must tile the global batch.");
@@ -183,42 +187,42 @@ void add_data(Table& table) {
   table.path("data.validation", FIELD(data.validation),
              "Pattern of the shards to evaluate on; empty: no evaluation.");
   table.neutral();
-  table.number("data.image_size", FIELD(data.image_size), kAtLeastZero,
+  table.number("data.image_size", FIELD(data.image_size), kPixels,
                "Height and width given to the network, in pixels; other pictures are resized and "
                "cropped. 0: the data set's size, where all pictures have one.");
   table.add("data.augment", FIELD(data.augment),
             "Transformations of training pictures, in order: `random_crop`, `flip_horizontal`.");
-  table.number("data.threads", FIELD(data.threads), kAtLeastZero,
+  table.number("data.threads", FIELD(data.threads), kThreads,
                "Threads that decode; 0: what the machine gives.");
   table.neutral();
-  table.number("data.prefetch", FIELD(data.prefetch), kAtLeastOne, "Batches prepared ahead.");
+  table.number("data.prefetch", FIELD(data.prefetch), Range{.low = 1, .high = 1024}, "Batches prepared ahead.");
   table.neutral();
 }
 
 void add_train(Table& table) {
-  table.number("train.epochs", FIELD(train.epochs), kAtLeastZero,
+  table.number("train.epochs", FIELD(train.epochs), kEpochs,
                "Length of the run in passes over the data; this or `train.steps` is required.");
-  table.number("train.steps", FIELD(train.steps), kAtLeastZero, "Length of the run in steps.");
-  table.number("train.global_batch", FIELD(train.global_batch), kAtLeastZero,
+  table.number("train.steps", FIELD(train.steps), kInt32, "Length of the run in steps.");
+  table.number("train.global_batch", FIELD(train.global_batch), kBatch,
                "Examples of one step over all replicas; this or `train.batch_per_worker` is "
                "required.");
-  table.number("train.batch_per_worker", FIELD(train.batch_per_worker), kAtLeastZero,
+  table.number("train.batch_per_worker", FIELD(train.batch_per_worker), kBatch,
                "Examples of one step on each replica (the papers' per-core batch).");
-  table.number("train.examples", FIELD(train.examples), kAtLeastZero,
+  table.number("train.examples", FIELD(train.examples), kInt32,
                "Training examples, so that `toroid recipe show` works without the data; 0: counted "
                "from the data.");
   table.neutral();
-  table.number("train.seed", FIELD(train.seed), kAtLeastZero,
+  table.number("train.seed", FIELD(train.seed), Range{.low = 0, .high = 0x1p63, .below = true},
                "Determines initial values, order and augmentation.");
   table.number("train.label_smoothing", FIELD(train.label_smoothing), kFraction,
                "Share of the target spread evenly over all classes, in training.");
-  table.number("train.evaluate_every", FIELD(train.evaluate_every), kAtLeastOne,
+  table.number("train.evaluate_every", FIELD(train.evaluate_every), kCounted,
                "Epochs between evaluations; the end is always evaluated.");
   table.neutral();
   table.choice("train.on_non_finite", FIELD(train.on_non_finite), {"stop", "skip"},
                "What an infinite or NaN loss or gradient does: stop the run, or skip the step. All "
                "ranks agree; the state is never touched by such a step.");
-  table.number("train.log_every", FIELD(train.log_every), kAtLeastOne,
+  table.number("train.log_every", FIELD(train.log_every), kCounted,
                "Steps between lines of metrics.jsonl; each is the mean since the one before.");
   table.neutral();
 }
@@ -229,9 +233,9 @@ void add_optimizer(Table& table) {
   table.number("optimizer.momentum", FIELD(optimizer.momentum), kFraction, "Of sgd; 0: none.");
   table.number("optimizer.beta1", FIELD(optimizer.beta1), kFraction, "Of adam: mean.");
   table.number("optimizer.beta2", FIELD(optimizer.beta2), kFraction, "Of adam: variance.");
-  table.number("optimizer.epsilon", FIELD(optimizer.epsilon), kPositive,
+  table.number("optimizer.epsilon", FIELD(optimizer.epsilon), Range{.low = 1e-30, .high = 1},
                "Of adam, added to the root of the variance.");
-  table.number("optimizer.weight_decay", FIELD(optimizer.weight_decay), kAtLeastZero,
+  table.number("optimizer.weight_decay", FIELD(optimizer.weight_decay), kFactor,
                "Times the parameter, added to its gradient.");
   table.add("optimizer.exclude", FIELD(optimizer.exclude),
             "Patterns of parameter names that take no weight decay.");
@@ -240,18 +244,18 @@ void add_optimizer(Table& table) {
 void add_schedule(Table& table) {
   table.choice("schedule.name", FIELD(schedule.name), {"constant", "cosine"},
                "The learning rate after the warm-up.");
-  table.number("schedule.rate", FIELD(schedule.rate), kPositive, "The peak.");
-  table.number("schedule.warmup_epochs", FIELD(schedule.warmup_epochs), kAtLeastZero,
+  table.number("schedule.rate", FIELD(schedule.rate), kPositiveFactor, "The peak.");
+  table.number("schedule.warmup_epochs", FIELD(schedule.warmup_epochs), kEpochs,
                "Epochs of linear warm-up to the peak.");
-  table.number("schedule.end", FIELD(schedule.end), kAtLeastZero,
+  table.number("schedule.end", FIELD(schedule.end), kFactor,
                "Of cosine: the rate of the last step.");
 }
 
 void add_checkpoint(Table& table) {
-  table.number("checkpoint.every_epochs", FIELD(checkpoint.every_epochs), kPositive,
+  table.number("checkpoint.every_epochs", FIELD(checkpoint.every_epochs), kPositiveFactor,
                "Epochs between checkpoints; the end is always saved.");
   table.neutral();
-  table.number("checkpoint.keep", FIELD(checkpoint.keep), kAtLeastOne,
+  table.number("checkpoint.keep", FIELD(checkpoint.keep), kCounted,
                "Newest checkpoints kept; the best one is kept besides.");
   table.neutral();
   table.choice("checkpoint.best", FIELD(checkpoint.best),

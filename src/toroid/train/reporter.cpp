@@ -1,6 +1,6 @@
 #include "toroid/train/reporter.h"
 
-#include <fmt/format.h>
+#include <fmt/chrono.h>
 
 #include "toroid/base/log.h"
 
@@ -8,7 +8,9 @@ namespace toroid {
 
 Reporter::Reporter(const std::filesystem::path& run_folder,
                    std::optional<std::int64_t> resumed_step)
-    : metrics_(run_folder / "metrics.jsonl", resumed_step), events_(run_folder, resumed_step) {}
+    : folder_(run_folder),
+      metrics_(run_folder / "metrics.jsonl", resumed_step),
+      events_(run_folder, resumed_step) {}
 
 void Reporter::train(const TrainRecord& record) {
   metrics_.write(record);
@@ -30,6 +32,26 @@ void Reporter::evaluation(const EvalRecord& record) {
   events_.write(record.step, values);
   clear();
   log::info("{}", line);
+}
+
+void Reporter::finish(RunSummary summary, Attempt attempt) {
+  clear();
+  const auto path = folder_ / "summary.json";
+  attempt.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
+                                fmt::gmtime(std::chrono::system_clock::to_time_t(started_)));
+  attempt.seconds = summary.seconds;
+  attempt.world_size = summary.world_size;
+  if (const auto before = read_summary(path); before && attempt.first_step > 0) {
+    summary.attempts = before->attempts;
+    summary.seconds += before->seconds;
+  }
+  std::erase_if(summary.splits,
+                [](const auto& split) { return split.second.final_values.empty(); });
+  summary.attempts.push_back(attempt);
+  write_summary(path, summary);
+  if (attempt.outcome != "done") return;
+  log::info("done: {} steps in {}, {:.0f} images/s; see {}", attempt.last_step - attempt.first_step,
+            format_duration(attempt.seconds), summary.images_per_s, folder_.string());
 }
 
 }  // namespace toroid

@@ -1,7 +1,8 @@
 // From recipe and data to the options of the step.
 #pragma once
 
-#include "toroid/data/dataset.h"
+#include "toroid/data/loader.h"
+#include "toroid/train/evaluation.h"
 #include "toroid/train/recipe.h"
 #include "toroid/train/step.h"
 
@@ -10,5 +11,9 @@ namespace toroid {
 /// Class count, picture size and channels come from the data where the recipe leaves them open.
 /// Error (exit status 2) naming the key that neither gives, or that contradicts the data.
 StepOptions step_options(const Recipe& recipe, const Dataset& dataset, int replicas);
+
+/// The loader of this process's part of the training data.
+LoaderOptions training_loader(const Recipe& recipe, const StepOptions& options,
+                              const Placement& placement);
 
 }  // namespace toroid

@@ -1,6 +1,6 @@
 #include "toroid/train/trainer.h"
 
-#include <fmt/chrono.h>
+#include <fmt/format.h>
 
 #include <chrono>
 #include <cmath>
@@ -12,6 +12,7 @@
 #include "toroid/base/log.h"
 #include "toroid/base/machine.h"
 #include "toroid/data/loader.h"
+#include "toroid/train/best.h"
 #include "toroid/train/checkpoint.h"
 #include "toroid/train/evaluation.h"
 #include "toroid/train/reporter.h"
@@ -31,15 +32,6 @@ std::uint64_t hash_of(const std::string& text) {
   return std::hash<std::string>{}(text);
 }
 
-// Larger is better, whatever the measure: a loss counts negatively.
-double score(const std::string& measure, const NamedValues& values) {
-  for (const NamedValue& value : values) {
-    if (measure == "validation." + value.name)
-      return value.name == "loss" ? -value.value : value.value;
-  }
-  return std::nan("");
-}
-
 class Trainer {
  public:
   Trainer(const Recipe& recipe, const TrainOptions& options, Communicator& communicator)
@@ -53,7 +45,8 @@ class Trainer {
         dataset_(Dataset::open(recipe.data.train)),
         engine_(*backend_, step_options(recipe, dataset_, placement_.replicas)),
         span_(recipe.span(dataset_.size(), engine_.options().global_batch)),
-        schedule_(recipe.schedule, span_) {
+        schedule_(recipe.schedule, span_),
+        best_(recipe.checkpoint.best) {
     resolve();
     if (!recipe.data.validation.empty()) {
       validation_ = std::make_unique<Dataset>(Dataset::open(recipe.data.validation));
@@ -63,6 +56,8 @@ class Trainer {
   }
 
   void run();
+  /// Adds this attempt to summary.json.
+  void finish(const std::string& outcome);
 
  private:
   bool reports() const { return communicator_.rank() == 0; }
@@ -77,7 +72,6 @@ class Trainer {
   void report_training();
   void evaluate_now();
   void save();
-  void finish(const std::string& outcome);
 
   Recipe recipe_;  // resolved
   const TrainOptions& options_;
@@ -96,10 +90,9 @@ class Trainer {
   std::int64_t evaluated_ = -1;  // step of the last evaluation
   std::int64_t saved_ = -1;      // step of the last checkpoint
   std::int64_t skipped_ = 0;     // non-finite steps
-  NamedValues last_values_, best_values_;
-  std::optional<std::int64_t> best_step_;
+  NamedValues last_values_;
+  Best best_;
   Clock::time_point started_ = Clock::now();
-  std::chrono::system_clock::time_point started_at_ = std::chrono::system_clock::now();
   double training_seconds_ = 0;  // without evaluation and saving
   std::int64_t trained_images_ = 0;
 
@@ -124,10 +117,11 @@ void Trainer::open_run_folder() {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) fail("{}: cannot create the run folder: {}", folder.string(), error.message());
-  // Every rank reads the same checkpoint; only rank 0 changes the folder, and before the others
-  // look.
-  if (reports() && options_.fresh) remove_checkpoints(folder);
-  communicator_.barrier();
+  if (options_.fresh && !std::filesystem::is_empty(folder)) {
+    fail("{}: --fresh, but the folder is not empty; give another --out, or empty it",
+         folder.string());
+  }
+  // Every rank looks before rank 0 writes, and reads the same checkpoint.
   auto checkpoint = load_newest(folder);
   check_agreement(communicator_, "the checkpoint to go on from",
                   checkpoint ? static_cast<std::uint64_t>(checkpoint->info.step) + 1 : 0);
@@ -165,10 +159,7 @@ void Trainer::resume(Checkpoint checkpoint) {
   }
   engine_.load_all(checkpoint.tensors, path);
   step_ = first_step_ = saved_ = info.step;
-  if (info.best) {
-    best_step_ = info.best->step;
-    for (const auto& [name, value] : info.best->metrics) best_values_.push_back({name, value});
-  }
+  best_.restore(info);
   if (reports()) log::info("going on from {} (step {} of {})", path, step_, span_.total_steps);
 }
 
@@ -186,22 +177,7 @@ void Trainer::announce() const {
 void Trainer::run() {
   open_run_folder();
   announce();
-  std::vector<Augmentation> augment;
-  for (const std::string& name : recipe_.data.augment) augment.push_back({.name = name});
-  const StepOptions& o = engine_.options();
-  Loader loader(dataset_,
-                {.image_size = static_cast<int>(o.image_height),
-                 .channels = static_cast<int>(o.channels),
-                 .classes = o.classes,
-                 .global_batch = o.global_batch,
-                 .world_size = placement_.replicas,
-                 .first_replica = placement_.first,
-                 .local_replicas = placement_.local,
-                 .training = true,
-                 .augment = augment,
-                 .seed = recipe_.train.seed,
-                 .threads = static_cast<int>(recipe_.data.threads),
-                 .prefetch = static_cast<int>(recipe_.data.prefetch)},
+  Loader loader(dataset_, training_loader(recipe_, engine_.options(), placement_),
                 {.epoch = step_ / per_epoch(), .batch = step_ % per_epoch()});
   const auto save_every = std::max<std::int64_t>(
       1, std::llround(recipe_.checkpoint.every_epochs * span_.steps_per_epoch));
@@ -213,7 +189,7 @@ void Trainer::run() {
     if (last || (epoch_end && (step_ / per_epoch()) % recipe_.train.evaluate_every == 0)) {
       evaluate_now();
     }
-    if (last || step_ % save_every == 0 || best_step_ == step_) save();
+    if (last || step_ % save_every == 0 || best_.step() == step_) save();
   }
   if (evaluated_ != step_) evaluate_now();
   finish("done");
@@ -278,12 +254,7 @@ void Trainer::evaluate_now() {
                                                static_cast<int>(engine_.options().image_height),
                                                static_cast<int>(recipe_.data.threads));
   last_values_ = sums.means();
-  const double now = score(recipe_.checkpoint.best, last_values_);
-  const double best = score(recipe_.checkpoint.best, best_values_);
-  if (!best_step_ || now > best || std::isnan(best)) {
-    best_step_ = step_;
-    best_values_ = last_values_;
-  }
+  best_.offer(step_, last_values_);
   if (reports()) {
     reporter_->evaluation({.split = "validation",
                            .step = step_,
@@ -303,10 +274,7 @@ void Trainer::save() {
                         .global_batch = engine_.options().global_batch,
                         .recipe = to_toml(recipe_)};
     for (const NamedValue& value : last_values_) info.metrics[value.name] = value.value;
-    if (best_step_) {
-      info.best = BestEvaluation{*best_step_, {}};
-      for (const NamedValue& value : best_values_) info.best->metrics[value.name] = value.value;
-    }
+    best_.store(info);
     save_checkpoint(options_.run_folder, info, engine_.tensors(),
                     static_cast<int>(recipe_.checkpoint.keep));
   }
@@ -315,41 +283,31 @@ void Trainer::save() {
 }
 
 void Trainer::finish(const std::string& outcome) {
-  if (!reports()) return;
-  reporter_->clear();
-  const auto path = options_.run_folder / "summary.json";
-  RunSummary summary;
-  if (const auto before = read_summary(path); before && first_step_ > 0) summary = *before;
-  if (!last_values_.empty()) {
-    summary.splits["validation"] = {last_values_, best_values_, best_step_};
-  }
-  const double seconds = seconds_since(started_);
-  summary.seconds += seconds;
-  if (training_seconds_ > 0) {
-    summary.images_per_s = static_cast<double>(trained_images_) / training_seconds_;
-  }
-  summary.parameters = engine_.parameters();
-  summary.seed = recipe_.train.seed;
-  summary.world_size = placement_.replicas;
-  summary.versions["toroid"] = TOROID_VERSION;
-  summary.attempts.push_back(
-      {.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
-                              fmt::gmtime(std::chrono::system_clock::to_time_t(started_at_))),
-       .first_step = first_step_,
-       .last_step = step_,
-       .seconds = seconds,
-       .world_size = placement_.replicas,
-       .outcome = outcome});
-  write_summary(path, summary);
+  if (!reports() || reporter_ == nullptr) return;
   if (skipped_ > 0) log::warning("{} steps were skipped: loss or gradient not finite", skipped_);
-  log::info("done: {} steps in {}, {:.0f} images/s; see {}", step_ - first_step_,
-            format_duration(seconds), summary.images_per_s, options_.run_folder.string());
+  const SplitSummary validation{last_values_, best_.values(), best_.step()};
+  reporter_->finish(
+      {.splits = {{"validation", validation}},
+       .seconds = seconds_since(started_),
+       .images_per_s =
+           training_seconds_ > 0 ? static_cast<double>(trained_images_) / training_seconds_ : 0,
+       .parameters = engine_.parameters(),
+       .seed = recipe_.train.seed,
+       .world_size = placement_.replicas,
+       .versions = {{"toroid", TOROID_VERSION}}},
+      {.first_step = first_step_, .last_step = step_, .outcome = outcome});
 }
 
 }  // namespace
 
 void train(const Recipe& recipe, const TrainOptions& options, Communicator& communicator) {
-  Trainer(recipe, options, communicator).run();
+  Trainer trainer(recipe, options, communicator);
+  try {
+    trainer.run();
+  } catch (const Error& error) {
+    trainer.finish(std::string("failed: ") + error.what());
+    throw;
+  }
 }
 
 }  // namespace toroid

@@ -11,7 +11,7 @@ namespace toroid {
 struct TrainOptions {
   std::filesystem::path run_folder;
   BackendOptions backend;
-  bool fresh = false;  ///< start over even though the folder holds checkpoints
+  bool fresh = false;  ///< refuse a folder that holds anything, instead of going on with its run
 };
 
 /// Trains as the recipe says, or goes on from the newest checkpoint of the run folder. All ranks
