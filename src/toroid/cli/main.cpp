@@ -1,5 +1,10 @@
 #include <CLI/CLI.hpp>
+#include <cctype>
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <system_error>
 
 #include "toroid/base/error.h"
 #include "toroid/base/log.h"
@@ -10,12 +15,16 @@ namespace {
 
 using toroid::ExitStatus;
 
+// One line, whatever the names of files and keys in it hold.
+void report(std::string message) {
+  for (char& c : message) c = std::iscntrl(static_cast<unsigned char>(c)) != 0 ? ' ' : c;
+  toroid::log::error("{}", message);
+}
+
 int report_usage(const CLI::App& app, const CLI::ParseError& error) {
   // Help and version print to standard output and are no failure.
   if (error.get_exit_code() == 0) return app.exit(error);
-  std::string line = error.what();
-  for (char& c : line) c = c == '\n' ? ' ' : c;
-  toroid::log::error("{} (toroid --help, or toroid COMMAND --help)", line);
+  report(fmt::format("{} (toroid --help, or toroid COMMAND --help)", error.what()));
   return static_cast<int>(ExitStatus::kUsage);
 }
 
@@ -23,14 +32,18 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error) {
 int run_action(const toroid::cli::Action& action) {
   int status = static_cast<int>(ExitStatus::kFailed);
   try {
-    return action();
+    const int done = action();
+    if (std::fflush(stdout) != 0) toroid::fail("cannot write the output: {}", std::strerror(errno));
+    return done;
   } catch (const toroid::Error& error) {
-    toroid::log::error("{}", error.what());
+    report(error.what());
     status = static_cast<int>(error.status());
   } catch (const std::bad_alloc&) {
-    toroid::log::error("out of memory; a smaller train.global_batch or data.image_size needs less");
+    report("out of memory; a smaller train.global_batch or data.image_size needs less");
+  } catch (const std::system_error& error) {  // of the file system, or of a closed output
+    report(error.what());
   } catch (const std::exception& error) {
-    toroid::log::error("unexpected: {}", error.what());
+    report(fmt::format("unexpected: {}", error.what()));
   }
   toroid::exit_all_ranks(status);
 }
@@ -39,6 +52,7 @@ int run_action(const toroid::cli::Action& action) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_DFL);  // `toroid ... | head` ends quietly
+  std::signal(SIGXFSZ, SIG_IGN);  // past `ulimit -f` a write fails, and says so
   CLI::App app("Synchronous training of image classifiers, from one laptop to a pod.", "toroid");
   app.set_version_flag("--version", "toroid " TOROID_VERSION);
   app.require_subcommand(1);

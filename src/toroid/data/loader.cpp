@@ -7,6 +7,7 @@
 #include <limits>
 #include <mutex>
 #include <numeric>
+#include <system_error>
 #include <thread>
 
 #include "toroid/base/error.h"
@@ -72,11 +73,13 @@ class Loader::Implementation {
     slots_ = (options_.global_batch + options_.world_size - 1) / options_.world_size;
     classes_ = options_.classes > 0 ? options_.classes : dataset_.classes();
     const int threads = options_.threads > 0 ? options_.threads : usable_threads();
+    threads_.reserve(static_cast<std::size_t>(threads));
     try {
       for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
-    } catch (...) {  // the system gives no more threads
+    } catch (const std::system_error& error) {
       stop();
-      throw;
+      fail("cannot start {} loader threads: {}; set data.threads lower", threads,
+           error.code().message());
     }
   }
   Implementation(const Implementation&) = delete;

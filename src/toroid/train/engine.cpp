@@ -66,6 +66,10 @@ std::unique_ptr<Backend> make_backend(const BackendOptions& options, Communicato
 
 Engine::Engine(Backend& backend, StepOptions options)
     : backend_(backend), options_(std::move(options)), variables_(step_variables(options_)) {
+  if (options_.dtype == DType::f64 && backend_.name() == "cpu") {
+    fail_usage(
+        "model.precision = \"f64\" needs --backend reference; the cpu backend computes in f32");
+  }
   StateSchema schema;
   for (const Variable& variable : variables_) schema.push_back({variable.name, variable.type});
   state_ = backend_.create_state(schema);

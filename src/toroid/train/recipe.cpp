@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <limits>
 
 #include "toroid/base/error.h"
 #include "toroid/base/file.h"
@@ -65,11 +65,21 @@ std::int64_t Recipe::global_batch(int replicas) const {
   return train.global_batch > 0 ? train.global_batch : train.batch_per_worker * replicas;
 }
 
+std::vector<Augmentation> Recipe::augmentations() const {
+  std::vector<Augmentation> list;
+  for (const std::string& name : data.augment) list.push_back({.name = name});
+  return list;
+}
+
 ScheduleSpan Recipe::span(std::int64_t examples, std::int64_t global_batch) const {
   const std::int64_t per_epoch = (examples + global_batch - 1) / global_batch;
   std::int64_t total = train.steps;
   if (total == 0) {
     total = std::max<std::int64_t>(1, std::llround(train.epochs * static_cast<double>(per_epoch)));
+  }
+  if (total > std::numeric_limits<std::int32_t>::max()) {
+    fail_usage("train.epochs = {} makes {} steps of {} examples; at most 2^31 - 1 can be counted",
+               train.epochs, total, global_batch);
   }
   return {.total_steps = total, .steps_per_epoch = static_cast<double>(per_epoch)};
 }

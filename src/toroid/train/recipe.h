@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "toroid/data/augment.h"
 #include "toroid/optim/optimizer.h"
 #include "toroid/optim/schedule.h"
 
@@ -55,7 +56,9 @@ struct Recipe {
   /// Global batch for a number of replicas; Error unless exactly one of global_batch and
   /// batch_per_worker is given.
   std::int64_t global_batch(int replicas) const;
-  /// Steps of the run and of an epoch for a data set of that many examples.
+  std::vector<Augmentation> augmentations() const;
+  /// Steps of the run (Error when the step does not fit 32 bits) and of an epoch for a data set of
+  /// that many examples.
   ScheduleSpan span(std::int64_t examples, std::int64_t global_batch) const;
 };
 

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "toroid/base/error.h"
+#include "toroid/models/model.h"
 
 namespace toroid {
 namespace {
@@ -22,7 +23,7 @@ struct Range {
     return (above ? x > low : x >= low) && (below ? x < high : x <= high);
   }
   std::string text() const {
-    return fmt::format("{}{:.9g}, {:.9g}{}", above ? "(" : "[", low, high, below ? ")" : "]");
+    return fmt::format("{}{:.12g}, {:.12g}{}", above ? "(" : "[", low, high, below ? ")" : "]");
   }
 };
 
@@ -142,6 +143,15 @@ class Table {
     };
   }
 
+  // Of the key added last: `test` throws Error when the recipe now holds no possible value.
+  void check(void (*test)(const Recipe&)) {
+    RecipeKey& key = keys_.back();
+    key.set = [set = key.set, test](Recipe& recipe, const RecipeValue& value) {
+      set(recipe, value);
+      test(recipe);
+    };
+  }
+
   // Marks the key added last: it does not change a run's result.
   void neutral() {
     keys_.back().neutral = true;
@@ -165,6 +175,7 @@ class Table {
 
 void add_model(Table& table) {
   table.add("model.name", FIELD(model.name), "The network; `toroid models` lists them. Required.");
+  table.check([](const Recipe& recipe) { find_model(recipe.model.name); });
   table.number("model.classes", FIELD(model.classes), kClasses,
                "Outputs of the classifier; 0: the data set's number of classes.");
   table.choice("model.precision", FIELD(model.precision), {"f32", "f64"},
@@ -192,10 +203,12 @@ void add_data(Table& table) {
                "cropped. 0: the data set's size, where all pictures have one.");
   table.add("data.augment", FIELD(data.augment),
             "Transformations of training pictures, in order: `random_crop`, `flip_horizontal`.");
+  table.check([](const Recipe& recipe) { check_augmentations(recipe.augmentations()); });
   table.number("data.threads", FIELD(data.threads), kThreads,
                "Threads that decode; 0: what the machine gives.");
   table.neutral();
-  table.number("data.prefetch", FIELD(data.prefetch), Range{.low = 1, .high = 1024}, "Batches prepared ahead.");
+  table.number("data.prefetch", FIELD(data.prefetch), Range{.low = 1, .high = 1024},
+               "Batches prepared ahead.");
   table.neutral();
 }
 
@@ -212,7 +225,7 @@ void add_train(Table& table) {
                "Training examples, so that `toroid recipe show` works without the data; 0: counted "
                "from the data.");
   table.neutral();
-  table.number("train.seed", FIELD(train.seed), Range{.low = 0, .high = 0x1p63, .below = true},
+  table.number("train.seed", FIELD(train.seed), Range{.low = 0, .high = 0x1p63},
                "Determines initial values, order and augmentation.");
   table.number("train.label_smoothing", FIELD(train.label_smoothing), kFraction,
                "Share of the target spread evenly over all classes, in training.");

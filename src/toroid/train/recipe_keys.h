@@ -14,11 +14,11 @@ namespace toroid {
 struct RecipeKey {
   std::string name;         ///< "train.epochs"
   std::string type;         ///< "integer", "number", "string", "boolean", "list of strings"
-  std::string range;        ///< "> 0", "f32 | f64", or ""
+  std::string range;        ///< "(0, 1]", "f32 | f64", or ""
   std::string description;  ///< one sentence for the reference
   bool is_path = false;     ///< relative to the recipe's folder
   bool neutral = false;     ///< does not change a run's result
-  /// Sets the key; throws Error with what was expected ("expected a number > 0, got -1").
+  /// Sets the key; throws Error with what was expected ("expected a number in [0, 1), got -1").
   std::function<void(Recipe&, const RecipeValue&)> set;
   std::function<RecipeValue(const Recipe&)> get;
 };

@@ -30,7 +30,7 @@ RecipeValue value_of(const toml::node& node, const std::string& key, const std::
   if (const auto* real = node.as_floating_point()) return real->get();
   if (const auto* text = node.as_string()) return text->get();
   if (const auto* array = node.as_array()) return strings_of(*array, key, origin);
-  fail_usage("{}: {}: a date or time is no value for a recipe", origin, key);
+  fail_usage("{}: {}: a table, date or time is no value for a recipe", origin, key);
 }
 
 void collect(const toml::table& table, const std::string& prefix, const std::string& name,
@@ -71,6 +71,7 @@ RecipeEntry parse_assignment(const std::string& assignment) {
   const std::string text = assignment.substr(equals + 1);
   try {
     const toml::table table = toml::parse("value = " + text);
+    if (table.size() > 1) fail_usage("--set {}: sets more than one key", assignment);
     return {key, value_of(*table.get("value"), key, "--set"), "--set"};
   } catch (const toml::parse_error&) {
     return {key, text, "--set"};

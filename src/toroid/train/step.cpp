@@ -56,7 +56,13 @@ class StepBuilder {
     const std::vector<double> scale(mean.size(), 1 / 127.5);
     const Value x =
         normalize_images(builder_, images, {.mean = mean, .scale = scale, .dtype = options_.dtype});
-    return find_model(options_.model).build(net_, x, options_.classes);
+    const ModelInfo& model = find_model(options_.model);
+    try {
+      return model.build(net_, x, options_.classes);
+    } catch (const Error& error) {
+      fail_usage("model {} on {} pictures of {}x{}x{}: {}", options_.model, options_.global_batch,
+                 options_.image_height, options_.image_width, options_.channels, error.what());
+    }
   }
 
   Value labels() {
@@ -206,7 +212,8 @@ Graph build_predict_graph(const StepOptions& options) {
 }
 
 std::vector<Variable> step_variables(const StepOptions& options) {
-  return StepBuilder(options, false, false).variables();
+  // In the training form, so that options which no training graph can have are found here, early.
+  return StepBuilder(options, true, false).variables();
 }
 
 }  // namespace toroid
