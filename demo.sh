@@ -23,8 +23,11 @@ die() {
 }
 section() { printf '\n== %s\n' "$*"; }
 show() {
+  local word
   printf '$'
-  printf ' %q' "$@"
+  for word; do
+    [[ $word =~ ^[A-Za-z0-9_./=,:-]+$ ]] && printf ' %s' "$word" || printf " '%s'" "$word"
+  done
   printf '\n'
 }
 # Shows a command, then runs it.
@@ -72,11 +75,10 @@ run "$toroid" eval demo-run/run
 section "Predictions"
 if [[ ! -d $pictures ]]; then
   rm -rf "$pictures.partial"
-  run "$toroid" data show "$data"/validation-*.tfrecord --count 8 --save "$pictures.partial"
+  run "$toroid" data show "$data/validation-*.tfrecord" --count 8 --save "$pictures.partial"
   mv "$pictures.partial" "$pictures"
 fi
-show "$toroid" predict demo-run/run "$pictures/"'*.png'
-"$toroid" predict demo-run/run "$pictures"/*.png
+run "$toroid" predict demo-run/run "$pictures"/*.png
 
 section "Where things are"
 cat <<END
