@@ -1,0 +1,124 @@
+#include "toroid/train/recipe.h"
+
+#include <gtest/gtest.h>
+
+#include "toroid/base/file.h"
+#include "toroid/base/testing.h"
+#include "toroid/train/recipe_keys.h"
+
+namespace toroid {
+namespace {
+
+constexpr const char* kSmall =
+    "[model]\nname = \"mlp\"\n"
+    "[data]\ntrain = \"data/train-*.tfrecord\"\n"
+    "[train]\nepochs = 2\nglobal_batch = 8\n";
+
+class RecipeFile : public testing::Test {
+ protected:
+  Recipe load(const std::string& text, const std::vector<std::string>& assignments = {}) {
+    write_file(path_, text);
+    return load_recipe(path_, assignments);
+  }
+  // The small recipe with `text` behind it, whose first line is line 8.
+  Recipe load_more(const std::string& text) { return load(kSmall + text); }
+
+  TemporaryFolder folder_;
+  std::filesystem::path path_ = folder_ / "r.toml";
+};
+
+TEST_F(RecipeFile, LeavesDefaultsWhereItSaysNothing) {
+  const Recipe recipe = load(kSmall);
+  EXPECT_EQ(recipe.model.name, "mlp");
+  EXPECT_EQ(recipe.train.epochs, 2.0);  // an integer serves as a number
+  EXPECT_EQ(recipe.optimizer.momentum, 0.9);
+  EXPECT_EQ(recipe.checkpoint.best, "validation.top1");
+}
+
+TEST_F(RecipeFile, PathsAreRelativeToItsFolderAndAssignmentsToTheWorkingDirectory) {
+  EXPECT_EQ(load(kSmall).data.train, (folder_ / "data/train-*.tfrecord").string());
+  EXPECT_EQ(load(kSmall, {"data.train=other/x"}).data.train, "other/x");
+}
+
+TEST_F(RecipeFile, AssignmentsWinAndMayLeaveOutQuotes) {
+  const Recipe recipe =
+      load(kSmall, {"model.name=cnn", "train.epochs=3", "data.augment=[\"flip_horizontal\"]",
+                    "optimizer.weight_decay=1e-4"});
+  EXPECT_EQ(recipe.model.name, "cnn");
+  EXPECT_EQ(recipe.train.epochs, 3.0);
+  EXPECT_EQ(recipe.data.augment, std::vector<std::string>{"flip_horizontal"});
+  EXPECT_EQ(recipe.optimizer.weight_decay, 1e-4);
+}
+
+TEST_F(RecipeFile, UnknownKeysNameLineAndNearestKey) {
+  EXPECT_ERROR(load_more("epochz = 3\n"),
+               "r.toml:8: unknown key \"train.epochz\": did you mean "
+               "\"train.epochs\"?");
+  EXPECT_ERROR(load_more("[zzzzzz]\nqqqqq = 3\n"), "docs/recipes.md lists all keys");
+  EXPECT_ERROR(load(kSmall, {"train.epoch=3"}), "--set: unknown key \"train.epoch\"");
+}
+
+TEST_F(RecipeFile, WrongTypesAndRangesNameLineKeyAndWhatWasExpected) {
+  EXPECT_ERROR(load_more("seed = \"one\"\n"),
+               "r.toml:8: train.seed: expected an integer, got 'one'");
+  EXPECT_ERROR(load_more("label_smoothing = 1\n"),
+               "r.toml:8: train.label_smoothing: expected a number in [0, 1), got 1");
+  EXPECT_ERROR(load_more("[optimizer]\nname = \"sgdd\"\n"),
+               "r.toml:9: optimizer.name: expected one of sgd, adam, got 'sgdd'");
+  EXPECT_ERROR(load_more("[data]\n"), "r.toml:8: not valid TOML");
+  EXPECT_ERROR(load_more("log_every = 1979-05-27\n"), "date or time is no value for a recipe");
+  EXPECT_ERROR(load(kSmall, {"data.augment=[1]"}),
+               "--set: data.augment: expected a list of strings");
+  EXPECT_ERROR(load(kSmall, {"schedule.rate=nan"}), "expected a number");
+  EXPECT_ERROR(load(kSmall, {"nonsense"}), "--set nonsense: expected KEY=VALUE");
+}
+
+TEST_F(RecipeFile, MissingKeysAreNamedWithAnExample) {
+  EXPECT_ERROR(load(""), "r.toml: the key model.name is missing; for example: name = \"resnet8\"");
+  EXPECT_ERROR(load("[model]\nname = \"mlp\"\n[data]\ntrain = \"x\"\n"),
+               "the key train.epochs is missing");
+  EXPECT_ERROR(load_more("batch_per_worker = 4\n"),
+               "give one of train.global_batch and train.batch_per_worker, not both");
+  EXPECT_ERROR(load_more("steps = 4\n"), "give train.epochs or train.steps, not both");
+}
+
+TEST_F(RecipeFile, WhatIsPrintedReadsBackTheSame) {
+  const Recipe recipe = load(kSmall, {"optimizer.weight_decay=0.1", "schedule.rate=3e-7",
+                                      "model.init=we \"quote\".safetensors", "train.seed=77"});
+  const std::string text = to_toml(recipe);
+  const Recipe again = parse_recipe(text, "again");
+  EXPECT_EQ(to_toml(again), text);
+  EXPECT_EQ(again.optimizer.weight_decay, 0.1);
+  EXPECT_EQ(again.schedule.rate, 3e-7);
+  EXPECT_TRUE(result_changing_keys(recipe, recipe).empty());
+}
+
+TEST_F(RecipeFile, OnlyKeysThatChangeResultsCountAsDifferent) {
+  const Recipe a = load(kSmall);
+  const Recipe b = load(
+      kSmall, {"train.seed=2", "data.threads=7", "train.log_every=3", "optimizer.momentum=0.5"});
+  EXPECT_EQ(result_changing_keys(a, b),
+            (std::vector<std::string>{"train.seed", "optimizer.momentum"}));
+}
+
+TEST(RecipeKeys, EveryKeyHasADescriptionAndADefaultThatItAccepts) {
+  for (const RecipeKey& key : recipe_keys()) {
+    EXPECT_FALSE(key.description.empty()) << key.name;
+    Recipe recipe;
+    const RecipeValue value = key.get(recipe);
+    if (const auto* text = std::get_if<std::string>(&value); text && text->empty()) continue;
+    EXPECT_NO_THROW(key.set(recipe, value)) << key.name;
+    EXPECT_EQ(key.get(recipe), value) << key.name;
+  }
+}
+
+TEST(Recipe, AnEpochThatDoesNotDivideHasASmallerLastBatch) {
+  Recipe recipe;
+  recipe.train.epochs = 2;
+  const ScheduleSpan span = recipe.span(101, 25);
+  EXPECT_EQ(span.steps_per_epoch, 5);
+  EXPECT_EQ(span.total_steps, 10);
+}
+
+}  // namespace
+}  // namespace toroid
