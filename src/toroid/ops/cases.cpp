@@ -200,7 +200,8 @@ void add_batch_norm(Cases& cases) {
 }
 
 void add_elementwise(Cases& cases) {
-  for (const auto kind : {UnaryKind::kNegate, UnaryKind::kExp, UnaryKind::kLog, UnaryKind::kSqrt}) {
+  for (const auto kind : {UnaryKind::kNegate, UnaryKind::kExp, UnaryKind::kExpm1, UnaryKind::kLog,
+                          UnaryKind::kSqrt}) {
     cases.add(Unary{kind}, std::string(name_of(kind)), {cases.positive({3, 7})}, {0});
   }
   const std::vector<std::pair<Shape, Shape>> shapes{

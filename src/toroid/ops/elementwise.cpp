@@ -41,6 +41,8 @@ std::string_view name_of(UnaryKind kind) {
       return "negate";
     case UnaryKind::kExp:
       return "exp";
+    case UnaryKind::kExpm1:
+      return "expm1";
     case UnaryKind::kLog:
       return "log";
     case UnaryKind::kSqrt:
@@ -92,6 +94,8 @@ Gradient Unary::gradient(GradientContext& context) const {
       return std::vector<Value>{negate(builder, dy)};
     case UnaryKind::kExp:
       return std::vector<Value>{multiply(builder, dy, y)};
+    case UnaryKind::kExpm1:
+      return std::vector<Value>{multiply(builder, dy, add(builder, y, 1.0))};
     case UnaryKind::kLog:
       return std::vector<Value>{divide(builder, dy, context.input(0))};
     case UnaryKind::kSqrt:
@@ -200,6 +204,9 @@ Value negate(Builder& builder, Value x) {
 }
 Value exp(Builder& builder, Value x) {
   return builder.add(Unary{UnaryKind::kExp}, {x});
+}
+Value expm1(Builder& builder, Value x) {
+  return builder.add(Unary{UnaryKind::kExpm1}, {x});
 }
 Value log(Builder& builder, Value x) {
   return builder.add(Unary{UnaryKind::kLog}, {x});

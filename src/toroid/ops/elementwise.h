@@ -5,8 +5,9 @@
 
 namespace toroid {
 
-enum class UnaryKind { kNegate, kExp, kLog, kSqrt };
-/// "negate", "exp", "log", "sqrt"
+/// kExpm1 is exp(x) - 1, exact to the last bits near 0.
+enum class UnaryKind { kNegate, kExp, kExpm1, kLog, kSqrt };
+/// "negate", "exp", "expm1", "log", "sqrt"
 std::string_view name_of(UnaryKind kind);
 
 struct Unary {
@@ -84,6 +85,7 @@ struct Select {
 
 Value negate(Builder& builder, Value x);
 Value exp(Builder& builder, Value x);
+Value expm1(Builder& builder, Value x);
 Value log(Builder& builder, Value x);
 Value sqrt(Builder& builder, Value x);
 Value add(Builder& builder, Value a, Value b);

@@ -78,10 +78,10 @@ class Adam final : public Optimizer {
     return add(builder, multiply(builder, old, beta), multiply(builder, fresh, 1 - beta));
   }
 
-  // 1 - beta^(step + 1), with the power as exp((step + 1) log beta).
+  // 1 - beta^(step + 1) = -expm1((step + 1) log beta), which keeps its digits for beta near 1.
   static Value correction(Builder& builder, Value step, double beta) {
     const Value t = add(builder, step, 1.0);
-    return subtract(builder, 1.0, exp(builder, multiply(builder, t, std::log(beta))));
+    return negate(builder, expm1(builder, multiply(builder, t, std::log(beta))));
   }
 };
 

@@ -22,6 +22,8 @@ TOROID_CLONES void unary(UnaryKind kind, const float* x, float* y, std::int64_t 
       return map(x, y, first, last, [](float a) { return -a; });
     case UnaryKind::kExp:
       return map(x, y, first, last, [](float a) { return std::exp(a); });
+    case UnaryKind::kExpm1:
+      return map(x, y, first, last, [](float a) { return std::expm1(a); });
     case UnaryKind::kLog:
       return map(x, y, first, last, [](float a) { return std::log(a); });
     case UnaryKind::kSqrt:

@@ -13,6 +13,8 @@ double apply(UnaryKind kind, double x) {
       return -x;
     case UnaryKind::kExp:
       return std::exp(x);
+    case UnaryKind::kExpm1:
+      return std::expm1(x);
     case UnaryKind::kLog:
       return std::log(x);
     case UnaryKind::kSqrt:

@@ -11,7 +11,9 @@ Ssa spread(StablehloText& text, const Ssa& x, const Shape& shape) {
 }
 
 std::string_view stablehlo_name(UnaryKind kind) {
-  return kind == UnaryKind::kExp ? "exponential" : name_of(kind);
+  if (kind == UnaryKind::kExp) return "exponential";
+  if (kind == UnaryKind::kExpm1) return "exponential_minus_one";
+  return name_of(kind);
 }
 
 std::string_view direction(CompareKind kind) {
