@@ -29,7 +29,7 @@ void print(const Flags& flags, const Run& run, const EvaluationSums& sums,
                                    {"data", data},
                                    {"examples", sums.examples}};
     for (const NamedValue& value : sums.means()) json[value.name] = value.value;
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     return;
   }
   fmt::print("{} on {} ({} examples)\n", run.checkpoint.path.string(), data, sums.examples);

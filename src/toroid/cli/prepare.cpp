@@ -1,6 +1,7 @@
 #include "toroid/data/prepare/prepare.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <memory>
 
 #include "toroid/base/error.h"
@@ -9,21 +10,30 @@
 namespace toroid::cli {
 namespace {
 
+// CLI11 takes -1 for a large number, and what is too large for the largest.
+std::string unsigned_number(const std::string& text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size()) return "";
+  return fmt::format("{} is no whole number from 0 to 2^64 - 1", text);
+}
+
 void add_common(CLI::App& command, PrepareOptions& options) {
   command.add_option("--validation", options.validation, "fraction of the pictures to validate on")
       ->check(CLI::Range(0.0, 1.0));
   command.add_option("--seed", options.seed, "of that choice and of the records' order")
+      ->check(unsigned_number)
       ->capture_default_str();
   command.add_option("--shard-size", options.shard_size, "records in a shard, at most")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
       ->capture_default_str();
   command.add_option("--size", options.size, "resize and crop to this square; 0: as they are")
-      ->check(CLI::Range(0, 1 << 16));
+      ->check(CLI::Range(0, 1 << 14));
   command.add_option("--quality", options.quality, "of JPEG pictures that are encoded again")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
   command.add_option("--jobs", options.jobs, "threads; 0: what the machine gives")
-      ->check(CLI::Range(0, 4096));
+      ->check(CLI::Range(0, 1024));
 }
 
 template <class Options>

@@ -1,7 +1,10 @@
 #include "toroid/train/trainer.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
 #include <memory>
+#include <thread>
 
 #include "toroid/base/log.h"
 #include "toroid/cli/backend_flags.h"
@@ -34,10 +37,15 @@ std::vector<std::string> rank_command(const std::vector<std::string>& arguments)
   return command;
 }
 
+// What is wrong for every rank is said by one: the first to report it ends the others. A lower rank
+// speaks first; one that fails alone is late by this much.
+void await_lower_ranks(int rank) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(200) * std::min(rank, 10));
+}
+
 int run(Flags flags, const std::vector<std::string>& arguments) {
-  // A --set is read before --init, so the flag wins.
-  if (!flags.init.empty()) flags.assignments.push_back("model.init=" + flags.init.string());
-  const Recipe recipe = load_recipe(flags.recipe, flags.assignments);
+  Recipe recipe = load_recipe(flags.recipe, flags.assignments);
+  if (!flags.init.empty()) recipe.model.init = flags.init.string();
   if (flags.workers > 1) {
     return launch_workers({.workers = flags.workers, .command = rank_command(arguments)});
   }
@@ -49,7 +57,12 @@ int run(Flags flags, const std::vector<std::string>& arguments) {
   if (flags.train.run_folder.empty()) {
     flags.train.run_folder = std::filesystem::path("runs") / flags.recipe.stem();
   }
-  train(recipe, flags.train, *communicator);
+  try {
+    train(recipe, flags.train, *communicator);
+  } catch (...) {
+    await_lower_ranks(communicator->rank());
+    throw;
+  }
   return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "toroid/base/error.h"
 #include "toroid/base/file.h"
 #include "toroid/base/nearest.h"
+#include "toroid/base/utf8.h"
 #include "toroid/train/recipe_keys.h"
 
 namespace toroid {
@@ -32,6 +33,8 @@ void apply(Recipe& recipe, const RecipeEntry& entry, const std::filesystem::path
   RecipeValue value = entry.value;
   if (auto* text = std::get_if<std::string>(&value); key.is_path && text && !text->empty()) {
     *text = (folder / *text).lexically_normal().string();
+    if (!is_utf8(*text))
+      fail_usage("{}: {}: the path {} is not UTF-8", entry.origin, key.name, *text);
   }
   try {
     key.set(recipe, value);

@@ -3,12 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 #include <span>
 
 #include "toroid/base/error.h"
 #include "toroid/base/file.h"
 #include "toroid/base/machine.h"
 #include "toroid/base/random.h"
+#include "toroid/base/utf8.h"
 #include "toroid/data/example.h"
 #include "toroid/data/image.h"
 #include "toroid/data/resize.h"
@@ -104,6 +106,16 @@ void note_picture(DatasetInfo& info, const Finished& picture, bool first) {
   }
   if (info.height != picture.height || info.width != picture.width) info.height = info.width = 0;
   info.channels = std::max(info.channels, picture.channels);
+}
+
+/// Classes are told apart by name in everything that people read, and the files are UTF-8.
+void check_classes(const std::vector<std::string>& classes) {
+  std::set<std::string> known;
+  for (const std::string& name : classes) {
+    if (name.empty()) fail("a class has no name; name it");
+    if (!is_utf8(name)) fail("the class name \"{}\" is not UTF-8; rename it", name);
+    if (!known.insert(name).second) fail("two classes are called \"{}\"; rename one", name);
+  }
 }
 
 /// Writes the shards of one split.
@@ -204,6 +216,7 @@ void check_common_options(const PrepareOptions& o) {
 }
 
 DatasetInfo write_collection(const Collection& collection, const PrepareOptions& options) {
+  check_classes(collection.classes);
   DatasetInfo info;
   info.classes = collection.classes;
   info.prepared_by = collection.prepared_by;

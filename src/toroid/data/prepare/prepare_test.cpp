@@ -45,6 +45,19 @@ class PrepareTest : public testing::Test {
   const TemporaryFolder folder_;
 };
 
+TEST_F(PrepareTest, ClassNamesAreUtf8AndTellClassesApart) {
+  for (const auto& [name, says] : {std::pair{"caf\xe9", "is not UTF-8"},
+                                   {"", "has no name"},
+                                   {"ant", "two classes are called \"ant\""}}) {
+    Collection collection;
+    collection.classes = {"ant", name};
+    PrepareOptions options;
+    options.out = out();
+    EXPECT_ERROR(write_collection(collection, options), says);
+    expect_nothing_left();
+  }
+}
+
 TEST_F(PrepareTest, AFolderBecomesShardsOfSortedClasses) {
   PrepareFolderOptions options = folder_options();
   options.shard_size = 4;

@@ -1,0 +1,11 @@
+// Names go into JSON and TOML files, whose text is UTF-8; file systems take any bytes.
+#pragma once
+
+#include <string_view>
+
+namespace toroid {
+
+/// True when the text is well-formed UTF-8 (RFC 3629: no overlong forms, no surrogates).
+bool is_utf8(std::string_view text);
+
+}  // namespace toroid
