@@ -8,6 +8,7 @@
 
 #include "toroid/base/error.h"
 #include "toroid/base/log.h"
+#include "toroid/base/nearest.h"
 #include "toroid/cli/commands.h"
 #include "toroid/comm/mpi.h"
 
@@ -21,9 +22,31 @@ void report(std::string message) {
   toroid::log::error("{}", message);
 }
 
+// CLI11 says only that a command is missing, also where there is one that it does not know.
+std::string unknown_command(const CLI::App& app) {
+  const CLI::App* last = &app;
+  while (!last->get_subcommands().empty()) last = last->get_subcommands().front();
+  const auto rest = app.remaining(true);
+  if (rest.empty() || rest.front().starts_with('-')) return "";
+  std::vector<std::string_view> known;
+  for (const CLI::App* command : last->get_subcommands([](const CLI::App*) { return true; }))
+    known.push_back(command->get_name());
+  try {
+    toroid::fail_unknown("command", rest.front(), known);
+  } catch (const toroid::Error& error) {
+    return error.what();
+  }
+}
+
 int report_usage(const CLI::App& app, const CLI::ParseError& error) {
   // Help and version print to standard output and are no failure.
   if (error.get_exit_code() == 0) return app.exit(error);
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    if (const std::string line = unknown_command(app); !line.empty()) {
+      report(line);
+      return static_cast<int>(ExitStatus::kUsage);
+    }
+  }
   report(fmt::format("{} (toroid --help, or toroid COMMAND --help)", error.what()));
   return static_cast<int>(ExitStatus::kUsage);
 }
@@ -65,6 +88,7 @@ int main(int argc, char** argv) {
   toroid::cli::add_eval(app, context);
   toroid::cli::add_predict(app, context);
   toroid::cli::add_recipe(app, context);
+  toroid::cli::add_lower(app, context);
   toroid::cli::add_models(app, context);
   toroid::cli::add_info(app, context);
   try {

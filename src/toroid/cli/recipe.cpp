@@ -42,9 +42,9 @@ int check(const Flags& flags) {
 
 int show(const Flags& flags) {
   const Recipe recipe = load_recipe(flags.recipe, flags.assignments);
-  fmt::print("{}", to_toml(recipe));
   const std::int64_t examples =
       recipe.train.examples > 0 ? recipe.train.examples : Dataset::open(recipe.data.train).size();
+  fmt::print("{}", to_toml(recipe));
   print_schedule(recipe, examples, recipe.global_batch(flags.replicas));
   return 0;
 }
