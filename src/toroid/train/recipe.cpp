@@ -28,14 +28,23 @@ const RecipeKey& find_key(const RecipeEntry& entry) {
   fail_usage("{}: unknown key \"{}\": did you mean \"{}\"?", entry.origin, entry.key, guess);
 }
 
+// A path or pattern as seen from where its folder is seen; other values as they are.
+std::string in_folder(const RecipeKey& key, const std::string& text,
+                      const std::filesystem::path& folder) {
+  if (!key.is_path || text.empty()) return text;
+  std::string prefix;
+  for (const char c : folder.string()) {
+    if (key.is_pattern && std::string_view("*?[\\").find(c) != std::string_view::npos)
+      prefix += '\\';
+    prefix += c;
+  }
+  return (std::filesystem::path(prefix) / text).lexically_normal().string();
+}
+
 void apply(Recipe& recipe, const RecipeEntry& entry, const std::filesystem::path& folder) {
   const RecipeKey& key = find_key(entry);
   RecipeValue value = entry.value;
-  if (auto* text = std::get_if<std::string>(&value); key.is_path && text && !text->empty()) {
-    *text = (folder / *text).lexically_normal().string();
-    if (!is_utf8(*text))
-      fail_usage("{}: {}: the path {} is not UTF-8", entry.origin, key.name, *text);
-  }
+  if (auto* text = std::get_if<std::string>(&value)) *text = in_folder(key, *text, folder);
   try {
     key.set(recipe, value);
   } catch (const Error& error) {
@@ -108,8 +117,9 @@ std::string to_toml(const Recipe& recipe) {
       text += fmt::format("{}[{}]\n", text.empty() ? "" : "\n", section);
     }
     RecipeValue value = key.get(recipe);
-    if (auto* path = std::get_if<std::string>(&value); key.is_path && path && !path->empty()) {
-      *path = std::filesystem::absolute(*path).lexically_normal().string();
+    if (auto* path = std::get_if<std::string>(&value)) {
+      *path = in_folder(key, *path, std::filesystem::current_path());
+      if (!is_utf8(*path)) fail_usage("{}: the path {} is not UTF-8; rename it", key.name, *path);
     }
     text += fmt::format("{} = {}\n", key.name.substr(dot + 1), print_toml(value));
   }

@@ -117,11 +117,12 @@ class Table {
 
   template <class F>
   void number(std::string name, F field, Range range, std::string description) {
+    using T = std::decay_t<decltype(field(std::declval<Recipe&>()))>;
     RecipeKey& key = add(std::move(name), field, std::move(description));
     key.range = range.text();
     const auto set = key.set;
     key.set = [set, range, type = key.type](Recipe& recipe, const RecipeValue& value) {
-      if (!range.contains(read<double>(value))) {
+      if (!range.contains(static_cast<double>(read<T>(value)))) {
         fail_usage("expected {} {} in {}, got {}", type == "integer" ? "an" : "a", type,
                    range.text(), got(value));
       }
@@ -159,6 +160,12 @@ class Table {
   }
 
   template <class F>
+  void pattern(std::string name, F field, std::string description) {
+    path(std::move(name), field, std::move(description));
+    keys_.back().is_pattern = true;
+  }
+
+  template <class F>
   void path(std::string name, F field, std::string description) {
     add(std::move(name), field, std::move(description)).is_path = true;
   }
@@ -192,11 +199,11 @@ void add_model(Table& table) {
 }
 
 void add_data(Table& table) {
-  table.path("data.train", FIELD(data.train),
-             "Pattern of the TFRecord shards to train on. Required.");
+  table.pattern("data.train", FIELD(data.train),
+                "Pattern of the TFRecord shards to train on. Required.");
   table.neutral();
-  table.path("data.validation", FIELD(data.validation),
-             "Pattern of the shards to evaluate on; empty: no evaluation.");
+  table.pattern("data.validation", FIELD(data.validation),
+                "Pattern of the shards to evaluate on; empty: no evaluation.");
   table.neutral();
   table.number("data.image_size", FIELD(data.image_size), kPixels,
                "Height and width given to the network, in pixels; other pictures are resized and "

@@ -17,6 +17,7 @@ struct RecipeKey {
   std::string range;        ///< "(0, 1]", "f32 | f64", or ""
   std::string description;  ///< one sentence for the reference
   bool is_path = false;     ///< relative to the recipe's folder
+  bool is_pattern = false;  ///< a path in which * ? [ match; those of the folder before it do not
   bool neutral = false;     ///< does not change a run's result
   /// Sets the key; throws Error with what was expected ("expected a number in [0, 1), got -1").
   std::function<void(Recipe&, const RecipeValue&)> set;

@@ -40,6 +40,41 @@ TEST_F(RecipeFile, PathsAreRelativeToItsFolderAndAssignmentsToTheWorkingDirector
   EXPECT_EQ(load(kSmall, {"data.train=other/x"}).data.train, "other/x");
 }
 
+TEST_F(RecipeFile, OnlyTheRecipesOwnPatternMatchesNotTheNamesOfItsFolder) {
+  path_ = folder_ / "run [1]*" / "r.toml";
+  std::filesystem::create_directories(path_.parent_path());
+  write_file(path_.parent_path() / "a-1", "");
+  const Recipe made = load(
+      "[model]\nname = \"mlp\"\n[data]\ntrain = \"a-[0-9]\"\n[train]\nepochs = 1\nglobal_batch = 8",
+      {"model.init=" + (folder_ / "w[1]").string()});
+  EXPECT_EQ(glob(made.data.train).size(), 1U) << made.data.train;
+  EXPECT_EQ(made.model.init, (folder_ / "w[1]").string());
+}
+
+TEST_F(RecipeFile, PathsThatAreNotUtf8CannotBePrinted) {
+  const Recipe recipe = load(kSmall, {"data.train=caf\xe9/x"});
+  EXPECT_ERROR(to_toml(recipe), "data.train: the path ");
+}
+
+TEST_F(RecipeFile, EveryNumberHasARangeThatLeavesRoomForArithmetic) {
+  for (const RecipeKey& key : recipe_keys()) {
+    if (key.type != "integer" && key.type != "number") continue;
+    const bool seed = key.name == "train.seed";  // all of its values are
+    const std::string huge = key.type == "number" ? "1e300" : "9223372036854775807";
+    if (!seed) EXPECT_ERROR(load(kSmall, {key.name + "=" + huge}), "expected a");
+  }
+  Recipe recipe = load(kSmall);
+  recipe.train.epochs = 1e6;
+  EXPECT_ERROR(recipe.span(1 << 30, 1), "at most 2^31 - 1");
+}
+
+TEST_F(RecipeFile, NamesAreCheckedWhereTheyStand) {
+  EXPECT_ERROR(load(kSmall, {"model.name=mpl"}),
+               "--set: model.name: unknown model \"mpl\": did you mean \"mlp\"?");
+  EXPECT_ERROR(load(kSmall, {"data.augment=[\"blur\"]"}), "augmentation \"blur\" is unknown");
+  EXPECT_ERROR(load(kSmall, {"train.epochs=1\n[x]\ny=2"}), "--set train.epochs: sets more");
+}
+
 TEST_F(RecipeFile, AssignmentsWinAndMayLeaveOutQuotes) {
   const Recipe recipe =
       load(kSmall, {"model.name=cnn", "train.epochs=3", "data.augment=[\"flip_horizontal\"]",

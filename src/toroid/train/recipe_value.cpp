@@ -71,7 +71,8 @@ RecipeEntry parse_assignment(const std::string& assignment) {
   const std::string text = assignment.substr(equals + 1);
   try {
     const toml::table table = toml::parse("value = " + text);
-    if (table.size() > 1) fail_usage("--set {}: sets more than one key", assignment);
+    if (table.size() > 1)
+      fail_usage("--set {}: sets more than one key; give each a --set of its own", key);
     return {key, value_of(*table.get("value"), key, "--set"), "--set"};
   } catch (const toml::parse_error&) {
     return {key, text, "--set"};
