@@ -23,6 +23,7 @@ struct Context {
 void add_data(CLI::App& app, Context& context);
 void add_eval(CLI::App& app, Context& context);
 void add_info(CLI::App& app, Context& context);
+void add_lower(CLI::App& app, Context& context);
 void add_models(CLI::App& app, Context& context);
 void add_predict(CLI::App& app, Context& context);
 void add_prepare(CLI::App& app, Context& context);

@@ -255,8 +255,11 @@ LoadedStep Loader::Implementation::next() {
     fail("{}: the loader was made for {} steps, and one more was asked for", dataset_.pattern(),
          options_.steps);
   }
-  has_step_.wait(lock,
-                 [&] { return !pending_.empty() && pending_.front()->finished == local_slots(); });
+  const auto ready = [&] {
+    return !pending_.empty() && pending_.front()->finished == local_slots();
+  };
+  has_step_.wait(lock, [&] { return ready() || failure_; });
+  if (!ready()) std::rethrow_exception(failure_);
   if (pending_.front()->error) std::rethrow_exception(pending_.front()->error);
   LoadedStep step = std::move(pending_.front()->step);
   pending_.pop_front();

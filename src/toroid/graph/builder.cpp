@@ -22,7 +22,7 @@ std::vector<Value> Builder::add_all(Op op, std::vector<Value> inputs) {
   std::vector<TensorType> operand_types;
   std::vector<std::string> printed;
   for (const Value value : inputs) {
-    if (!value) fail("{}{}: an operand of {} has no value", scope_, op.name(), op.name());
+    if (!value) fail("{}{}: an operand of {} has no value", scope_, op.label(), op.label());
     operand_types.push_back(type(value));
     printed.push_back(type(value).str());
   }
@@ -30,12 +30,12 @@ std::vector<Value> Builder::add_all(Op op, std::vector<Value> inputs) {
   try {
     types = op.infer(operand_types);
   } catch (const Error& error) {
-    fail("{}{}({}): {}", scope_, op.name(), fmt::join(printed, ", "), error.what());
+    fail("{}{}({}): {}", scope_, op.label(), fmt::join(printed, ", "), error.what());
   }
   const int index = static_cast<int>(graph_.nodes.size());
   std::vector<Value> outputs;
   for (std::size_t i = 0; i < types.size(); ++i) outputs.push_back({index, static_cast<int>(i)});
-  std::string path = unique_path(scope_ + std::string(op.name()));
+  std::string path = unique_path(scope_ + std::string(op.label()));
   graph_.nodes.push_back({std::move(op), std::move(path), std::move(inputs), std::move(types)});
   return outputs;
 }

@@ -29,7 +29,7 @@ std::string print(const Graph& graph) {
     for (const Value value : node.inputs) operands.push_back(graph.name(value));
     const std::string attributes = node.op.attributes();
     fmt::format_to(out, "  {}: {} = {}({}){}{}\n", node.path, fmt::join(types, ", "),
-                   node.op.name(), fmt::join(operands, ", "), attributes.empty() ? "" : " ",
+                   node.op.label(), fmt::join(operands, ", "), attributes.empty() ? "" : " ",
                    attributes);
   }
   for (const Binding& update : graph.updates) {

@@ -6,7 +6,9 @@
 //   Gradient gradient(GradientContext& context) const;              adds ordinary ops
 //   Cost cost(Types inputs, Types outputs) const;                   FLOPs and bytes
 //   template <class V> void attributes(V& visit) const;             visit("stride", stride); ...
-// and, if it is a collective, `CollectiveRole collective() const`.
+// and, where it applies,
+//   CollectiveRole collective() const;                              it communicates
+//   std::string_view label() const;                                 shown in place of kName
 #pragma once
 
 #include <concepts>
@@ -66,7 +68,10 @@ class Op {
   requires(!std::same_as<T, Op>) Op(T op)  // NOLINT(google-explicit-constructor)
       : self_(std::make_shared<Model<T>>(std::move(op))) {}
 
+  /// T::kName: what the tables of kernels go by.
   std::string_view name() const { return self_->name(); }
+  /// What paths and printed graphs show: "multiply" where the name is "binary".
+  std::string_view label() const { return self_->label(); }
   std::vector<TensorType> infer(Types inputs) const { return self_->infer(inputs); }
   Gradient gradient(GradientContext& context) const { return self_->gradient(context); }
   Cost cost(Types inputs, Types outputs) const { return self_->cost(inputs, outputs); }
@@ -84,6 +89,7 @@ class Op {
   struct Concept {
     virtual ~Concept() = default;
     virtual std::string_view name() const = 0;
+    virtual std::string_view label() const = 0;
     virtual const std::type_info& type() const = 0;
     virtual std::vector<TensorType> infer(Types inputs) const = 0;
     virtual Gradient gradient(GradientContext& context) const = 0;
@@ -96,6 +102,13 @@ class Op {
   struct Model final : Concept {
     explicit Model(T value) : op(std::move(value)) {}
     std::string_view name() const override { return T::kName; }
+    std::string_view label() const override {
+      if constexpr (requires { op.label(); }) {
+        return op.label();
+      } else {
+        return T::kName;
+      }
+    }
     const std::type_info& type() const override { return typeid(T); }
     std::vector<TensorType> infer(Types inputs) const override { return op.infer(inputs); }
     Gradient gradient(GradientContext& context) const override { return op.gradient(context); }

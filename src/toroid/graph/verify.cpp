@@ -40,7 +40,7 @@ void check_types(const Graph& graph, const Node& node) {
   std::vector<TensorType> inputs;
   for (const Value value : node.inputs) inputs.push_back(graph.type(value));
   if (node.op.infer(inputs) != node.types) {
-    fail("graph: {}: the stored types are not those that {} infers", node.path, node.op.name());
+    fail("graph: {}: the stored types are not those that {} infers", node.path, node.op.label());
   }
 }
 

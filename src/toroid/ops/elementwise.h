@@ -17,10 +17,9 @@ struct Unary {
   std::vector<TensorType> infer(Types inputs) const;
   Gradient gradient(GradientContext& context) const;
   Cost cost(Types inputs, Types outputs) const;
+  std::string_view label() const { return name_of(kind); }
   template <class V>
-  void attributes(V& visit) const {
-    visit("kind", name_of(kind));
-  }
+  void attributes(V&) const {}
 };
 
 enum class BinaryKind { kAdd, kSubtract, kMultiply, kDivide, kMaximum };
@@ -36,10 +35,9 @@ struct Binary {
   std::vector<TensorType> infer(Types inputs) const;
   Gradient gradient(GradientContext& context) const;
   Cost cost(Types inputs, Types outputs) const;
+  std::string_view label() const { return name_of(kind); }
   template <class V>
-  void attributes(V& visit) const {
-    visit("kind", name_of(kind));
-  }
+  void attributes(V&) const {}
 };
 
 enum class CompareKind { kEqual, kLess, kGreaterEqual };
@@ -54,10 +52,9 @@ struct Compare {
   std::vector<TensorType> infer(Types inputs) const;
   Gradient gradient(GradientContext& context) const;
   Cost cost(Types inputs, Types outputs) const;
+  std::string_view label() const { return name_of(kind); }
   template <class V>
-  void attributes(V& visit) const {
-    visit("kind", name_of(kind));
-  }
+  void attributes(V&) const {}
 };
 
 /// Float -> bool: neither infinite nor NaN.

@@ -60,7 +60,7 @@ class Differentiation {
     const auto scope = builder_.scope(node.path);
     const Gradient gradient = node.op.gradient(context);
     if (const auto* refusal = std::get_if<NotDifferentiable>(&gradient)) {
-      fail("{}: {} has no gradient: {}", node.path, node.op.name(), refusal->reason);
+      fail("{}: {} has no gradient: {}", node.path, node.op.label(), refusal->reason);
     }
     const auto& operands = std::get<std::vector<Value>>(gradient);
     for (std::size_t k = 0; k < node.inputs.size(); ++k) accumulate(node.inputs[k], operands[k]);

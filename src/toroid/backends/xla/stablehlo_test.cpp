@@ -49,10 +49,10 @@ TEST(Stablehlo, AStepIsOneModule) {
         %result = stablehlo.add %lhs, %rhs : tensor<f32>
         stablehlo.return %result : tensor<f32>
     }) {replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>} : (tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
-    %binary = stablehlo.broadcast_in_dim %all_reduce_start#0, dims = [] : (tensor<f32>) -> tensor<3x3x1x2xf32>
-    %binary.1 = stablehlo.multiply %stem.kernel, %binary : tensor<3x3x1x2xf32>
-    %binary_2 = stablehlo.subtract %stem.kernel, %binary.1 : tensor<3x3x1x2xf32>
-    return %binary_2, %stem.relu.2 : tensor<3x3x1x2xf32>, tensor<2x4x4x2xf32>
+    %multiply = stablehlo.broadcast_in_dim %all_reduce_start#0, dims = [] : (tensor<f32>) -> tensor<3x3x1x2xf32>
+    %multiply.1 = stablehlo.multiply %stem.kernel, %multiply : tensor<3x3x1x2xf32>
+    %subtract = stablehlo.subtract %stem.kernel, %multiply.1 : tensor<3x3x1x2xf32>
+    return %subtract, %stem.relu.2 : tensor<3x3x1x2xf32>, tensor<2x4x4x2xf32>
   }
 }
 )");
