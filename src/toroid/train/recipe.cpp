@@ -129,6 +129,7 @@ std::string to_toml(const Recipe& recipe) {
 Recipe parse_recipe(const std::string& text, const std::string& name) {
   Recipe recipe;
   for (const RecipeEntry& entry : parse_toml(text, name)) apply(recipe, entry, "");
+  check_required(recipe, name);
   return recipe;
 }
 

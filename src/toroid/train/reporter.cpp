@@ -2,9 +2,26 @@
 
 #include <fmt/chrono.h>
 
+#include "toroid/base/error.h"
 #include "toroid/base/log.h"
 
 namespace toroid {
+
+namespace {
+
+// What is wrong with an old summary must not cost a new run its own.
+void add_earlier_attempts(const std::filesystem::path& path, RunSummary& summary) {
+  try {
+    const auto before = read_summary(path);
+    if (!before) return;
+    summary.attempts = before->attempts;
+    summary.seconds += before->seconds;
+  } catch (const Error& error) {
+    log::warning("the summary of earlier attempts is replaced: {}", error.what());
+  }
+}
+
+}  // namespace
 
 Reporter::Reporter(const std::filesystem::path& run_folder,
                    std::optional<std::int64_t> resumed_step)
@@ -41,10 +58,7 @@ void Reporter::finish(RunSummary summary, Attempt attempt) {
                                 fmt::gmtime(std::chrono::system_clock::to_time_t(started_)));
   attempt.seconds = summary.seconds;
   attempt.world_size = summary.world_size;
-  if (const auto before = read_summary(path); before && attempt.first_step > 0) {
-    summary.attempts = before->attempts;
-    summary.seconds += before->seconds;
-  }
+  if (attempt.first_step > 0) add_earlier_attempts(path, summary);
   std::erase_if(summary.splits,
                 [](const auto& split) { return split.second.final_values.empty(); });
   summary.attempts.push_back(attempt);

@@ -13,9 +13,14 @@ using Json = nlohmann::json;
 ModelCard read_model_card(const std::filesystem::path& path) {
   try {
     const Json json = Json::parse(read_file(path));
-    return {.class_names = json.at("classes").get<std::vector<std::string>>(),
-            .channels = json.at("channels").get<int>(),
-            .image_size = json.at("image_size").get<int>()};
+    ModelCard card{.class_names = json.at("classes").get<std::vector<std::string>>(),
+                   .channels = json.at("channels").get<int>(),
+                   .image_size = json.at("image_size").get<int>()};
+    if ((card.channels != 1 && card.channels != 3) || card.image_size < 1) {
+      fail("{}: pictures of {} channels and {} pixels cannot be; copy the run again", path.string(),
+           card.channels, card.image_size);
+    }
+    return card;
   } catch (const Json::exception& error) {
     fail("{}: not a run's model.json: {}", path.string(), error.what());
   }
