@@ -65,6 +65,24 @@ def write_folders(folder, some):
         path.write_bytes(png(pixels))
 
 
+def records(shard):
+    """Offsets of the records of a TFRecord file: 8 bytes of length, 4 of its CRC, payload, 4."""
+    content = shard.read_bytes()
+    offsets = []
+    at = 0
+    while at < len(content):
+        offsets.append(at)
+        at += 16 + struct.unpack_from("<Q", content, at)[0]
+    return offsets
+
+
+def flip(path, offset):
+    """Flips a bit of the byte at `offset`."""
+    content = bytearray(path.read_bytes())
+    content[offset] ^= 1
+    path.write_bytes(content)
+
+
 def toml(value):
     return str(value).lower() if isinstance(value, bool) else json.dumps(value)
 
