@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 
 namespace toroid {
@@ -43,6 +44,10 @@ int usable_threads() {
   if (::sched_getaffinity(0, sizeof set, &set) == 0) threads = CPU_COUNT(&set);
   const double quota = cpu_quota();
   if (quota > 0) threads = std::min(threads, static_cast<int>(std::ceil(quota)));
+  // OpenMP's own reading: the first number of a list, ignored when it is none.
+  const char* stated = std::getenv("OMP_NUM_THREADS");
+  const int limit = stated == nullptr ? 0 : std::atoi(stated);
+  if (limit > 0) threads = std::min(threads, limit);
   return std::max(threads, 1);
 }
 

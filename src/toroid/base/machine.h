@@ -6,7 +6,8 @@
 namespace toroid {
 
 /// Threads worth starting: the CPUs of the affinity mask, capped by the cgroup's CPU quota
-/// (rounded up), at least 1. Not the number of cores of the machine.
+/// (rounded up) and by OMP_NUM_THREADS (which a launcher sets for each rank), at least 1. Not the
+/// number of cores of the machine.
 int usable_threads();
 
 /// "AVX-512 + bf16", "AVX2", ...: the widest vector extension of this CPU.

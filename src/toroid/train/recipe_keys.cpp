@@ -186,7 +186,7 @@ void add_model(Table& table) {
   table.number("model.classes", FIELD(model.classes), kClasses,
                "Outputs of the classifier; 0: the data set's number of classes.");
   table.choice("model.precision", FIELD(model.precision), {"f32", "f64"},
-               "Type of the arithmetic; f64 only with the reference backend.");
+               "Type of the arithmetic; f64 is for comparisons, and not for the cpu backend.");
   table.number("model.batch_norm_batch", FIELD(model.batch_norm_batch), kBatch,
                "Examples that share batch-norm statistics, counted over the global batch, so that "
                "it means the same at any world size; 0: 64, or the global batch where that is "

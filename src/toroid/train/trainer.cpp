@@ -87,8 +87,6 @@ class Trainer {
 
   std::int64_t step_ = 0;        // done
   std::int64_t first_step_ = 0;  // of this attempt
-  std::int64_t evaluated_ = -1;  // step of the last evaluation
-  std::int64_t saved_ = -1;      // step of the last checkpoint
   std::int64_t skipped_ = 0;     // non-finite steps
   NamedValues last_values_;
   Best best_;
@@ -114,6 +112,8 @@ void Trainer::resolve() {
 
 void Trainer::open_run_folder() {
   const auto& folder = options_.run_folder;
+  // What the graph refuses (a batch_norm_batch that does not tile) is told before anything is made.
+  engine_.train(engine_.options().global_batch % placement_.replicas != 0);
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) fail("{}: cannot create the run folder: {}", folder.string(), error.message());
@@ -149,8 +149,7 @@ void Trainer::resume(Checkpoint checkpoint) {
   const auto keys = result_changing_keys(parse_recipe(info.recipe, path), recipe_);
   if (!keys.empty()) {
     fail_usage(
-        "{} was made with another recipe ({} differ{}); use --fresh to start over, or "
-        "another --out",
+        "{} was made with another recipe ({} differ{}); give another --out, or the same recipe",
         path, fmt::join(keys, ", "), keys.size() == 1 ? "s" : "");
   }
   if (info.global_batch != engine_.options().global_batch) {
@@ -158,8 +157,9 @@ void Trainer::resume(Checkpoint checkpoint) {
                path, info.global_batch, engine_.options().global_batch);
   }
   engine_.load_all(checkpoint.tensors, path);
-  step_ = first_step_ = saved_ = info.step;
+  step_ = first_step_ = info.step;
   best_.restore(info);
+  for (const auto& [name, value] : info.metrics) last_values_.push_back({name, value});
   if (reports()) log::info("going on from {} (step {} of {})", path, step_, span_.total_steps);
 }
 
@@ -191,7 +191,6 @@ void Trainer::run() {
     }
     if (last || step_ % save_every == 0 || best_.step() == step_) save();
   }
-  if (evaluated_ != step_) evaluate_now();
   finish("done");
 }
 
@@ -248,7 +247,6 @@ void Trainer::report_training() {
 }
 
 void Trainer::evaluate_now() {
-  evaluated_ = step_;
   if (validation_ == nullptr) return;
   const EvaluationSums sums = toroid::evaluate(engine_, *validation_, placement_,
                                                static_cast<int>(engine_.options().image_height),
@@ -278,7 +276,6 @@ void Trainer::save() {
     save_checkpoint(options_.run_folder, info, engine_.tensors(),
                     static_cast<int>(recipe_.checkpoint.keep));
   }
-  saved_ = step_;
   communicator_.barrier();
 }
 
