@@ -104,7 +104,7 @@ class ProgramTest(unittest.TestCase):
         """Runs `toroid ARGUMENTS...`; fails unless it exits with `status`. Gives both outputs."""
         command = [self.program, *map(str, arguments)]
         how = {"cwd": self.folder, "stdout": subprocess.PIPE, "env": self.environment(), **how}
-        result = subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=timeout,
+        result = subprocess.run(command, stderr=subprocess.PIPE, encoding="utf-8", timeout=timeout,
                                 stdin=subprocess.DEVNULL, check=False, **how)
         self.assertEqual(status, result.returncode,
                          f"{' '.join(command)}\n{result.stdout}\n{result.stderr}")
@@ -114,7 +114,8 @@ class ProgramTest(unittest.TestCase):
         """Runs `toroid ARGUMENTS...` in the background; ended with the test at the latest."""
         process = subprocess.Popen(
             [self.program, *map(str, arguments)], cwd=self.folder, env=self.environment(),
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            encoding="utf-8")
         self.addCleanup(lambda: (process.kill(), process.communicate()))
         return process
 

@@ -3,6 +3,8 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "toroid/base/utf8.h"
+
 namespace toroid::log {
 namespace {
 
@@ -23,7 +25,8 @@ std::string& prefix() {
 
 }  // namespace
 
-void write(Level level, const std::string& message) {
+void write(Level level, const std::string& text) {
+  const std::string message = printable(text);
   switch (level) {
     case Level::kInfo:
       logger().info("{}{}", prefix(), message);

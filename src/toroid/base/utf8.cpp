@@ -1,5 +1,8 @@
 #include "toroid/base/utf8.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstddef>
 
 namespace toroid {
@@ -47,6 +50,22 @@ bool is_utf8(std::string_view text) {
     text.remove_prefix(bytes);
   }
   return true;
+}
+
+std::string printable(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t bytes = first_character(text);
+    if (bytes == 0) {
+      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
+    } else if (within(text[0], 0, 0x1f) || text[0] == 0x7f) {
+      result += ' ';
+    } else {
+      result += text.substr(0, bytes);
+    }
+    text.remove_prefix(std::max<std::size_t>(bytes, 1));
+  }
+  return result;
 }
 
 }  // namespace toroid

@@ -23,5 +23,11 @@ TEST(Utf8, OverlongSurrogateTooLargeStrayAndCutFormsAreNot) {
   }
 }
 
+TEST(Utf8, APrintableTextIsOneLineOfIt) {
+  EXPECT_EQ(printable("caf\xc3\xa9: a\tb\r\nc\x7f"), "caf\xc3\xa9: a b  c ");
+  EXPECT_EQ(printable("caf\xe9\xff!"), "caf\\xe9\\xff!");
+  EXPECT_EQ(printable(std::string("a\0b", 3)), "a b");
+}
+
 }  // namespace
 }  // namespace toroid

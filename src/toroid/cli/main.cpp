@@ -1,5 +1,4 @@
 #include <CLI/CLI.hpp>
-#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -15,12 +14,6 @@
 namespace {
 
 using toroid::ExitStatus;
-
-// One line, whatever the names of files and keys in it hold.
-void report(std::string message) {
-  for (char& c : message) c = std::iscntrl(static_cast<unsigned char>(c)) != 0 ? ' ' : c;
-  toroid::log::error("{}", message);
-}
 
 // CLI11 says only that a command is missing, also where there is one that it does not know.
 std::string unknown_command(const CLI::App& app) {
@@ -43,11 +36,11 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) return app.exit(error);
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     if (const std::string line = unknown_command(app); !line.empty()) {
-      report(line);
+      toroid::log::error("{}", line);
       return static_cast<int>(ExitStatus::kUsage);
     }
   }
-  report(fmt::format("{} (toroid --help, or toroid COMMAND --help)", error.what()));
+  toroid::log::error("{} (toroid --help, or toroid COMMAND --help)", error.what());
   return static_cast<int>(ExitStatus::kUsage);
 }
 
@@ -59,14 +52,14 @@ int run_action(const toroid::cli::Action& action) {
     if (std::fflush(stdout) != 0) toroid::fail("cannot write the output: {}", std::strerror(errno));
     return done;
   } catch (const toroid::Error& error) {
-    report(error.what());
+    toroid::log::error("{}", error.what());
     status = static_cast<int>(error.status());
   } catch (const std::bad_alloc&) {
-    report("out of memory; a smaller train.global_batch or data.image_size needs less");
+    toroid::log::error("out of memory; a smaller train.global_batch or data.image_size needs less");
   } catch (const std::system_error& error) {  // of the file system, or of a closed output
-    report(error.what());
+    toroid::log::error("{}", error.what());
   } catch (const std::exception& error) {
-    report(fmt::format("unexpected: {}", error.what()));
+    toroid::log::error("unexpected: {}", error.what());
   }
   toroid::exit_all_ranks(status);
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "toroid/base/error.h"
 #include "toroid/base/file.h"
 #include "toroid/comm/self.h"
 #include "toroid/data/image.h"
@@ -65,8 +66,12 @@ std::vector<Prediction> predict(const Run& run, const BackendOptions& backend_op
     const Tensor logits = outputs.at("logits").converted(DType::f64);
     const auto classes = static_cast<std::size_t>(o.classes);
     for (std::size_t i = 0; i < count; ++i) {
-      predictions.push_back(
-          {files[first + i], softmax(logits.values<double>().subspan(i * classes, classes))});
+      const auto row = logits.values<double>().subspan(i * classes, classes);
+      if (!std::all_of(row.begin(), row.end(), [](double x) { return std::isfinite(x); })) {
+        fail("{}: what the network of {} says of it is not finite; did its training diverge?",
+             files[first + i].string(), run.checkpoint.path.string());
+      }
+      predictions.push_back({files[first + i], softmax(row)});
     }
   }
   return predictions;
