@@ -32,7 +32,7 @@ class Cases {
   }
 
   // One op; the operands' positions that may be differentiated.
-  void add(Op op, std::string label, std::vector<Operand> operands,
+  void add(const Op& op, std::string label, std::vector<Operand> operands,
            std::vector<std::size_t> differentiable = {}) {
     const std::string name(op.name());
     cases_.push_back({name, std::move(label), std::move(operands),
@@ -43,7 +43,7 @@ class Cases {
   }
 
   // A collective start with its done; counted as a case of both.
-  void add_collective(const Op& start, std::vector<Operand> operands) {
+  void add_collective(const Op& start, const std::vector<Operand>& operands) {
     std::vector<std::size_t> all;
     for (std::size_t i = 0; i < operands.size(); ++i) all.push_back(i);
     const auto build = [start](Builder& builder, const std::vector<Value>& inputs) {

@@ -66,7 +66,7 @@ class Trainer {
 
   void resolve();
   void open_run_folder();
-  void resume(Checkpoint checkpoint);
+  void resume(const Checkpoint& checkpoint);
   void announce() const;
   void train_step(Loader& loader);
   void report_training();
@@ -122,11 +122,11 @@ void Trainer::open_run_folder() {
          folder.string());
   }
   // Every rank looks before rank 0 writes, and reads the same checkpoint.
-  auto checkpoint = load_newest(folder);
+  const auto checkpoint = load_newest(folder);
   check_agreement(communicator_, "the checkpoint to go on from",
                   checkpoint ? static_cast<std::uint64_t>(checkpoint->info.step) + 1 : 0);
   if (checkpoint) {
-    resume(std::move(*checkpoint));
+    resume(*checkpoint);
   } else {
     engine_.initialize(recipe_.train.seed);
     if (!recipe_.model.init.empty()) {
@@ -143,7 +143,7 @@ void Trainer::open_run_folder() {
       folder, step_ > 0 ? std::optional<std::int64_t>(step_) : std::nullopt);
 }
 
-void Trainer::resume(Checkpoint checkpoint) {
+void Trainer::resume(const Checkpoint& checkpoint) {
   const CheckpointInfo& info = checkpoint.info;
   const std::string path = checkpoint.path.string();
   const auto keys = result_changing_keys(parse_recipe(info.recipe, path), recipe_);

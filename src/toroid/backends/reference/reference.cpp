@@ -13,7 +13,6 @@ namespace toroid {
 namespace {
 
 using reference::Kernel;
-using reference::KernelCall;
 
 // For each node the nodes whose results are no longer needed once it ran. What a collective reads
 // is needed until its done; updates and outputs are needed to the end.

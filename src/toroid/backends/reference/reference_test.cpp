@@ -105,7 +105,7 @@ Batch small_batch() {
 
 TEST_F(Reference, BatchesAndScalarsReachTheGraphInItsTypes) {
   Builder builder;
-  const auto feed = [&](InputKind kind, const std::string& name, TensorType type) {
+  const auto feed = [&](InputKind kind, const std::string& name, const TensorType& type) {
     builder.output(name, builder.input(kind, name, type), kind == InputKind::kBatch);
   };
   feed(InputKind::kBatch, "images", {DType::u8, Shape{2, 1, 1, 1}});
@@ -136,7 +136,7 @@ Graph passing(InputKind kind, const std::string& name, const TensorType& type) {
 TEST_F(Reference, InputErrorsNameTheInputAndWhatWasExpected) {
   const Batch batch = small_batch();
   const std::span<const Batch> one(&batch, 1);
-  const auto batch_graph = [](const std::string& name, TensorType type) {
+  const auto batch_graph = [](const std::string& name, const TensorType& type) {
     return passing(InputKind::kBatch, name, type);
   };
   const auto scalar_graph = [](const std::string& name, DType dtype) {
@@ -202,7 +202,7 @@ TEST_F(Reference, CollectivesInFlightKeepTheirBuffers) {
       const auto all = outputs.at("gathered").values<double>();
       ASSERT_EQ(all.size(), 3000);
       for (std::size_t i = 0; i < all.size(); ++i) {
-        EXPECT_EQ(all[i], 5 * static_cast<double>(i / 1000));
+        EXPECT_EQ(all[i], static_cast<double>(5 * (i / 1000)));
       }
       EXPECT_EQ(outputs.at("other").item(), 17000 * communicator.rank());
     }
