@@ -28,7 +28,8 @@ class Sources(program.ProgramTest):
                 ("magic", b"junk" + content[4:], "begins with 6a756e6b"),
                 ("huge", content[:4] + b"\x7f\xff\xff\xff" * 3 + content[16:], "huge"),
                 ("none", content[:4] + b"\0\0\0\0" + content[8:16], "none"),
-                ("flat", content[:8] + b"\0\0\0\0" + content[12:16], "flat"), ("empty", b"", "empty")):
+                ("flat", content[:8] + b"\0\0\0\0" + content[12:16], "flat"),
+                ("empty", b"", "empty")):
             (self.folder / name).write_bytes(damaged)
             self.refuse("idx", name, labels, "out", says=[f"{name}", says])
         fewer = self.folder / "fewer"
@@ -45,7 +46,8 @@ class Sources(program.ProgramTest):
         whole = png(pictures(1)[0][1])
         for content, says in ((b"", "is empty"), (b"hello, this is text", "is text"),
                               (b"GIF89a" + b"\0" * 60, "GIF"), (os.urandom(400), "odd.png"),
-                              (whole[:60], "odd.png"), (whole[:50] + b"\xff" + whole[51:], "odd.png"),
+                              (whole[:60], "odd.png"),
+                              (whole[:50] + b"\xff" + whole[51:], "odd.png"),
                               (b"\xff\xd8\xff\xe0" + os.urandom(200), "odd.png")):
             odd.write_bytes(content)
             self.refuse("folder", "source", "out", says=[str(odd.relative_to(self.folder)), says])
@@ -107,7 +109,8 @@ class Shards(program.ProgramTest):
         shard.write_bytes(whole[:at[-1]])  # a whole record is missing
         self.assert_error("train", self.recipe(), "--out", "run", status=1, says=["dataset.json"])
         shard.unlink()
-        self.assert_error("train", self.recipe(), "--out", "run", status=1, says=["no file matches"])
+        self.assert_error("train", self.recipe(), "--out", "run", status=1,
+                          says=["no file matches"])
         self.assertFalse((self.folder / "run").exists())
 
     def test_labels_beyond_the_classes_are_named(self):

@@ -29,7 +29,8 @@ class FullDisk(program.ProgramTest):
         recipe = self.recipe(checkpoint__every_epochs=0.5)
         limit = {"preexec_fn": file_size_limit(100_000)}
         self.assert_error("train", recipe, "--out", "run", status=1,
-                          says=["cannot save the checkpoint of step 1: ", "File too large"], **limit)
+                          says=["cannot save the checkpoint of step 1: ", "File too large"],
+                          **limit)
         self.assertEqual([], self.checkpoints("run"))
         self.run_program("train", recipe, "--out", "whole")
         self.run_program("train", recipe, "--out", "run", "--set", "checkpoint.keep=9")
@@ -63,7 +64,8 @@ class Output(program.ProgramTest):
         self.prepare(count=96)
         self.run_program("train", self.recipe(), "--out", "run")
         (self.folder / "a.png").write_bytes(png(pictures(1)[0][1]))
-        for arguments in (("eval", "run", "--json"), ("predict", "run", "a.png", "--format", "json")):
+        for arguments in (("eval", "run", "--json"),
+                          ("predict", "run", "a.png", "--format", "json")):
             json.loads(self.run_program(*arguments).stdout)
         self.assertEqual("", self.run_program("train", self.recipe(), "--out", "run").stdout)
 
@@ -138,7 +140,8 @@ class Names(program.ProgramTest):
         raw = os.fsdecode(b"caf\xe9")
         os.rename(self.folder / "data", self.folder / raw)
         self.assert_error("train", self.recipe(data__validation=None), "--out", "run",
-                          "--set", f"data.train={raw}/train-*", status=2, says=["data.train: the path ", "caf\\xe9", "not UTF-8"])
+                          "--set", f"data.train={raw}/train-*", status=2,
+                          says=["data.train: the path ", "caf\\xe9", "not UTF-8"])
         self.assertFalse((self.folder / "run").exists())
 
 

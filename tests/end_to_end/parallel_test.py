@@ -75,7 +75,7 @@ class Workers(ParallelTest):
         for status, flags in ((2, ("--set", "model.name=resnet9")),
                               (2, ("--set", "model.batch_norm_batch=5")),
                               (2, ("--backend", "xla")),
-                              (2, ("--set", "train.epochs=0.4", "--set", "schedule.warmup_epochs=9")),
+                              (2, ("--set", "schedule.warmup_epochs=9")),
                               (1, ("--set", "data.validation=nothing-*")),
                               (1, ("--init", "nothing")),
                               (1, ("--set", "schedule.rate=1e6", "--set", "optimizer.momentum=0"))):
