@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -28,7 +29,10 @@ void print(const Flags& flags, const Run& run, const EvaluationSums& sums,
                                    {"step", run.checkpoint.info.step},
                                    {"data", data},
                                    {"examples", sums.examples}};
-    for (const NamedValue& value : sums.means()) json[value.name] = value.value;
+    for (const NamedValue& value : sums.means()) {
+      json[value.name] = std::isfinite(value.value) ? nlohmann::ordered_json(value.value)
+                                                    : non_finite_name(value.value);
+    }
     fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     return;
   }

@@ -241,7 +241,8 @@ void add_train(Table& table) {
   table.neutral();
   table.choice("train.on_non_finite", FIELD(train.on_non_finite), {"stop", "skip"},
                "What an infinite or NaN loss or gradient does: stop the run, or skip the step. All "
-               "ranks agree; the state is never touched by such a step.");
+               "ranks agree; the state is never touched by such a step; 50 skipped in a row stop "
+               "the run.");
   table.number("train.log_every", FIELD(train.log_every), kCounted,
                "Steps between lines of metrics.jsonl; each is the mean since the one before.");
   table.neutral();

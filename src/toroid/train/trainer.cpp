@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "toroid/base/error.h"
 #include "toroid/base/file.h"
@@ -17,12 +18,16 @@
 #include "toroid/train/evaluation.h"
 #include "toroid/train/reporter.h"
 #include "toroid/train/run_folder.h"
+#include "toroid/train/run_lock.h"
 #include "toroid/train/setup.h"
 
 namespace toroid {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// A state from which no step is finite any more does not come back: each step leaves it as it is.
+constexpr std::int64_t kSkipLimit = 50;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -83,11 +88,13 @@ class Trainer {
   Engine engine_;
   ScheduleSpan span_;
   Schedule schedule_;
+  std::optional<RunLock> lock_;         // on rank 0
   std::unique_ptr<Reporter> reporter_;  // on rank 0
 
   std::int64_t step_ = 0;        // done
   std::int64_t first_step_ = 0;  // of this attempt
   std::int64_t skipped_ = 0;     // non-finite steps
+  std::int64_t skipped_in_a_row_ = 0;
   NamedValues last_values_;
   Best best_;
   Clock::time_point started_ = Clock::now();
@@ -110,18 +117,15 @@ void Trainer::resolve() {
   recipe_.train.examples = dataset_.size();
 }
 
+// All that can be refused (a batch_norm_batch that does not tile, a wrong --init) is refused before
+// anything is made. Every rank looks before rank 0 writes, and reads the same checkpoint.
 void Trainer::open_run_folder() {
   const auto& folder = options_.run_folder;
-  // What the graph refuses (a batch_norm_batch that does not tile) is told before anything is made.
-  engine_.train(engine_.options().global_batch % placement_.replicas != 0);
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) fail("{}: cannot create the run folder: {}", folder.string(), error.message());
-  if (options_.fresh && !std::filesystem::is_empty(folder)) {
+  if (options_.fresh && std::filesystem::exists(folder) && !std::filesystem::is_empty(folder)) {
     fail("{}: --fresh, but the folder is not empty; give another --out, or empty it",
          folder.string());
   }
-  // Every rank looks before rank 0 writes, and reads the same checkpoint.
+  engine_.train(engine_.options().global_batch % placement_.replicas != 0);
   const auto checkpoint = load_newest(folder);
   check_agreement(communicator_, "the checkpoint to go on from",
                   checkpoint ? static_cast<std::uint64_t>(checkpoint->info.step) + 1 : 0);
@@ -135,6 +139,10 @@ void Trainer::open_run_folder() {
   }
   communicator_.barrier();
   if (!reports()) return;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) fail("{}: cannot create the run folder: {}", folder.string(), error.message());
+  lock_.emplace(folder);
   write_file(folder / "recipe.toml", to_toml(recipe_));
   write_model_card(folder, {.class_names = dataset_.class_names(),
                             .channels = dataset_.channels(),
@@ -216,8 +224,15 @@ void Trainer::train_step(Loader& loader) {
           step_ - 1, outputs.at("loss_sum").item(), outputs.at("gradient_norm").item());
     }
     ++skipped_;
+    if (++skipped_in_a_row_ == kSkipLimit) {
+      fail(
+          "step {}: {} steps in a row had no finite loss or gradient; training cannot recover; go "
+          "back to an older checkpoint with a lower schedule.rate",
+          step_ - 1, kSkipLimit);
+    }
     return;
   }
+  skipped_in_a_row_ = 0;
   const double examples = outputs.at("examples").item();
   window_.loss += outputs.at("loss_sum").item();
   window_.top1 += outputs.at("top1").item();
