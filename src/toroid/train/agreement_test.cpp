@@ -128,16 +128,24 @@ bool plugin_present() {
   }
 }
 
+const Case kSmallCases[] = {{"mlp", 9, 3, 10, 10, 10},
+                            {"cnn", 12, 1, 8, 8, 8},
+                            {"resnet8", 11, 3, 12, 12, 12},
+                            {"resnet8", 14, 1, 12, 9, 6}};
+
+std::string name_of(const testing::TestParamInfo<Case>& test) {
+  return test.param.model + "_" + std::to_string(test.param.real) + "_of_" +
+         std::to_string(test.param.batch);
+}
+
 class Agreement : public testing::TestWithParam<Case> {};
-INSTANTIATE_TEST_SUITE_P(Step, Agreement,
-                         testing::Values(Case{"mlp", 9, 3, 10, 10, 10}, Case{"cnn", 12, 1, 8, 8, 8},
-                                         Case{"resnet8", 11, 3, 12, 12, 12},
-                                         Case{"resnet8", 14, 1, 12, 9, 6},
-                                         Case{"resnet20", 8, 1, 16, 16, 4}),
-                         [](const auto& test) {
-                           return test.param.model + "_" + std::to_string(test.param.real) +
-                                  "_of_" + std::to_string(test.param.batch);
-                         });
+INSTANTIATE_TEST_SUITE_P(Small, Agreement, testing::ValuesIn(kSmallCases), name_of);
+INSTANTIATE_TEST_SUITE_P(Deep, Agreement, testing::Values(Case{"resnet20", 8, 1, 16, 16, 4}),
+                         name_of);
+
+// Without the deep network: XLA compiles it for half a minute.
+class XlaAgreement : public testing::TestWithParam<Case> {};
+INSTANTIATE_TEST_SUITE_P(Small, XlaAgreement, testing::ValuesIn(kSmallCases), name_of);
 
 TEST_P(Agreement, CpuTakesTheOraclesStep) {
   SelfCommunicator communicator;
@@ -160,7 +168,7 @@ TEST_P(Agreement, TwoCpuRanksTakeTheOraclesStep) {
   }
 }
 
-TEST_P(Agreement, XlaTakesTheOraclesStepOnOneDeviceAndOnTwo) {
+TEST_P(XlaAgreement, TakesTheOraclesStepOnOneDeviceAndOnTwo) {
   if (!plugin_present()) GTEST_SKIP() << "no PJRT CPU plugin; run tools/fetch_pjrt.sh";
   const Result oracle = oracle_of(GetParam());
   for (const int devices : {1, 2}) {
