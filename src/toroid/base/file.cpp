@@ -21,6 +21,11 @@ constexpr std::size_t kBufferBytes = 1 << 20;
   fail("{}: cannot {}: {}", path.string(), what, std::strerror(code));
 }
 
+// A temporary file's name up to the number of the process that writes it.
+std::string temporary_stem(const std::filesystem::path& path) {
+  return fmt::format(".{}.tmp", path.filename().string());
+}
+
 }  // namespace
 
 std::string read_file(const std::filesystem::path& path) {
@@ -34,6 +39,18 @@ void write_file(const std::filesystem::path& path, std::string_view content) {
   OutputFile file(path);
   file.write(content);
   file.commit();
+}
+
+void remove_abandoned(const std::filesystem::path& path) {
+  const std::string stem = temporary_stem(path);
+  std::error_code ignored;
+  const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(stem) || name.size() == stem.size()) continue;
+    if (name.find_first_not_of("0123456789", stem.size()) != std::string::npos) continue;
+    std::filesystem::remove(entry.path(), ignored);
+  }
 }
 
 void sync_directory(const std::filesystem::path& folder) {
@@ -94,7 +111,7 @@ void InputFile::read_at(std::uint64_t offset, std::span<std::byte> out) const {
 
 OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)) {
   temporary_ = path_;
-  temporary_.replace_filename(fmt::format(".{}.tmp{}", path_.filename().string(), ::getpid()));
+  temporary_.replace_filename(temporary_stem(path_) + std::to_string(::getpid()));
   descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (descriptor_ < 0) fail_errno(path_, "create");
   buffer_.reserve(kBufferBytes);

@@ -19,6 +19,10 @@ std::string read_file(const std::filesystem::path& path);
 /// folder fsynced. A reader sees the old file or the new one, also after a power loss.
 void write_file(const std::filesystem::path& path, std::string_view content);
 
+/// Removes the temporary files of writers of `path` that were killed. Only for a path that nobody
+/// else is writing now.
+void remove_abandoned(const std::filesystem::path& path);
+
 /// Makes renames and creations inside `folder` durable.
 void sync_directory(const std::filesystem::path& folder);
 

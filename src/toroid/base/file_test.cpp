@@ -27,6 +27,18 @@ TEST(File, AnUncommittedOutputLeavesNothingBehind) {
   EXPECT_TRUE(fs::is_empty(folder.path()));
 }
 
+TEST(File, WhatKilledWritersLeftIsRemovedAndNothingElse) {
+  const TemporaryFolder folder;
+  for (const char* name : {".a.tmp12", ".a.tmp", ".a.tmp12x", ".ab.tmp12", "a"}) {
+    write_file(folder / name, "");
+  }
+  remove_abandoned(folder / "a");
+  EXPECT_FALSE(fs::exists(folder / ".a.tmp12"));
+  for (const char* name : {".a.tmp", ".a.tmp12x", ".ab.tmp12", "a"}) {
+    EXPECT_TRUE(fs::exists(folder / name)) << name;
+  }
+}
+
 TEST(File, ReadingPastTheEndNamesPathAndOffset) {
   const TemporaryFolder folder;
   write_file(folder / "c", "12345");

@@ -61,6 +61,10 @@ void Reporter::finish(RunSummary summary, Attempt attempt) {
   if (attempt.first_step > 0) add_earlier_attempts(path, summary);
   std::erase_if(summary.splits,
                 [](const auto& split) { return split.second.final_values.empty(); });
+  const bool nothing_new = attempt.first_step == attempt.last_step && !summary.attempts.empty() &&
+                           summary.attempts.back().last_step == attempt.last_step &&
+                           summary.attempts.back().outcome == "done";
+  if (nothing_new && attempt.outcome == "done") return;
   summary.attempts.push_back(attempt);
   write_summary(path, summary);
   if (attempt.outcome != "done") return;

@@ -143,6 +143,9 @@ void Trainer::open_run_folder() {
   std::filesystem::create_directories(folder, error);
   if (error) fail("{}: cannot create the run folder: {}", folder.string(), error.message());
   lock_.emplace(folder);
+  for (const char* name : {"recipe.toml", "model.json", "metrics.jsonl", "summary.json"}) {
+    remove_abandoned(folder / name);
+  }
   write_file(folder / "recipe.toml", to_toml(recipe_));
   write_model_card(folder, {.class_names = dataset_.class_names(),
                             .channels = dataset_.channels(),
@@ -168,7 +171,12 @@ void Trainer::resume(const Checkpoint& checkpoint) {
   step_ = first_step_ = info.step;
   best_.restore(info);
   for (const auto& [name, value] : info.metrics) last_values_.push_back({name, value});
-  if (reports()) log::info("going on from {} (step {} of {})", path, step_, span_.total_steps);
+  if (!reports()) return;
+  if (step_ == span_.total_steps) {
+    log::info("{}: all {} steps are done already", path, step_);
+  } else {
+    log::info("going on from {} (step {} of {})", path, step_, span_.total_steps);
+  }
 }
 
 void Trainer::announce() const {
