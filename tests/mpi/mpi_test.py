@@ -172,4 +172,4 @@ class Launcher(unittest.TestCase):
 
 if __name__ == "__main__":
     RANKS = os.path.abspath(sys.argv.pop(1))
-    unittest.main()
+    unittest.main(verbosity=2)

@@ -89,6 +89,30 @@ class SummarizeTests(unittest.TestCase):
                                     "</system-out></testcase>")})
         self.assertEqual((1, "1 passed, 1 failed"), (status, out.splitlines()[-1]))
 
+    def test_a_program_that_passes_without_a_case_is_a_failure(self):
+        # What unittest prints without -v, and GoogleTest without a test.
+        for text in ("....\nRan 4 tests in 0.001s\n\nOK\n",
+                     "[==========] Running 0 tests from 0 test suites.\n[  PASSED  ] 0 tests.\n", ""):
+            status, out = self.summary(
+                "tests\tunit tests\tok\t3\t\n",
+                {"unit tests.xml": junit('<testcase name="comm" status="run"><system-out>'
+                                         f"{text}</system-out></testcase>")})
+            self.assertEqual((1, "0 passed, 1 failed"), (status, out.splitlines()[-1]))
+            self.assertIn("comm (passed, but reported no test case)", out)
+
+    def test_a_program_that_is_one_test_counts_as_one(self):
+        status, out = self.summary(
+            "tests\treaders\tok\t3\t\n",
+            {"readers.xml": junit('<testcase name="readers/samples" status="run"><system-out/>'
+                                  "</testcase>")})
+        self.assertEqual((0, "1 passed, 0 failed"), (status, out.splitlines()[-1]))
+
+    def test_a_stage_of_tests_that_passes_without_a_case_is_a_failure(self):
+        for files in ({"peers.log": "Ran 0 tests in 0.000s\n\nOK\n"}, {"peers.xml": junit("")}, {}):
+            status, out = self.summary("tests\tpeers\tok\t3\t\n", files)
+            self.assertEqual((1, "0 passed, 1 failed"), (status, out.splitlines()[-1]))
+            self.assertIn("peers (passed, but reported no test case)", out)
+
     def test_checks_count_and_steps_count_only_when_they_fail(self):
         status, out = self.summary("step\tbuild\tok\t60\t\ncheck\tformat\tok\t1\t\n", {})
         self.assertEqual((0, "1 passed, 0 failed"), (status, out.splitlines()[-1]))
