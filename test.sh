@@ -77,7 +77,7 @@ python_environment() {
   return 1
 }
 
-stage step "install packages" tools/install_packages.sh build test
+stage step "install packages" tools/install_packages.sh build test demo
 if [[ $xla == yes ]]; then
   stage step "fetch the PJRT plugin" tools/fetch_pjrt.sh
 else

@@ -22,7 +22,7 @@ packages_test=(
   clang clang-format clang-tidy libomp-dev       # the second compiler, style
   shellcheck python3 python3-venv                # checks, real readers from PyPI
 )
-packages_demo=(dataset-fashion-mnist)
+packages_demo=(dataset-fashion-mnist)             # prepare's tests read it too
 
 die() {
   echo "install_packages.sh: $*" >&2
