@@ -1,5 +1,6 @@
 """Several processes, several devices and other backends train as one process does."""
 
+import json
 import shutil
 import unittest
 from pathlib import Path
@@ -105,6 +106,18 @@ class Devices(ParallelTest):
             other = self.evaluation("cpu", "--backend", *flags)
             for name in ("loss", "top1", "top5"):
                 self.assertAlmostEqual(found[name], other[name], delta=1e-5)
+        files = []
+        for i, (label, pixels) in enumerate(program.pictures(5)):
+            path = self.folder / f"{i}.png"
+            path.write_bytes(program.png(pixels))
+            files.append(path)
+        single, double = (json.loads(self.run_program(
+            "predict", "cpu", *files, "--format", "json", *flags).stdout)
+            for flags in ((), ("--backend", "xla", "--devices", 2)))
+        for a, b in zip(single, double, strict=True):
+            self.assertEqual(a["file"], b["file"])
+            for name, value in a["probabilities"].items():
+                self.assertAlmostEqual(value, b["probabilities"][name], delta=1e-5)
         # Weights of one backend are a start for another: a step of rate ~0 leaves them there.
         start = {"train__epochs": None, "train__steps": 1, "schedule__rate": 1e-12}
         self.train("moved", "--backend", "xla", "--init", "cpu", **start)

@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 import signal
 import time
 
@@ -97,6 +98,31 @@ class Resuming(program.ProgramTest):
         self.assert_error("train", self.path, *short, *changed, "--fresh", status=1,
                           says=["--fresh, but the folder is not empty"])
         self.assertEqual(before, self.weights("run"))
+
+
+    def test_other_data_than_the_checkpoints_is_refused(self):
+        short = ("--set", "train.epochs=1", "--out", "run")
+        self.run_program("train", self.path, *short)
+        self.prepare(out="more", count=300)
+        self.assert_error("train", self.path, *short, "--set", "data.train=more/train-*.tfrecord",
+                          "--set", "data.validation=", status=2, says=["training pictures", "give another --out"])
+
+    def test_lines_after_a_resume_are_those_of_an_undisturbed_run(self):
+        sparse = ("--set", "train.log_every=7")
+        self.run_program("train", self.path, "--out", "whole", *sparse)
+        self.run_program("train", self.path, "--out", "cut", *sparse)
+        for folder in self.checkpoints("cut")[1:]:
+            shutil.rmtree(folder)  # as if killed after the oldest that is left
+        self.run_program("train", self.path, "--out", "cut", *sparse)
+        whole, cut = ([{k: v for k, v in m.items() if k != "images_per_s"}
+                       for m in self.metrics(run, "train")] for run in ("whole", "cut"))
+        self.assertEqual(whole, cut)
+
+    def test_a_recipe_of_ones_own_is_never_replaced(self):
+        own = (self.folder / "recipe.toml").read_bytes()
+        self.assert_error("train", "recipe.toml", "--out", ".", status=1,
+                          says=["holds a recipe.toml and is no run folder"])
+        self.assertEqual(own, (self.folder / "recipe.toml").read_bytes())
 
 
 if __name__ == "__main__":

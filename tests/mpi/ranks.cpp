@@ -49,7 +49,7 @@ int run(const std::string& what, const std::string& argument) {
     check_collectives(*world);
     if (world->rank() == 0) std::printf("contract kept by %d\n", world->size());
   } else if (what == "agree") {
-    check_agreement(*world, "recipe", world->rank() == 1 ? 1 : 0);
+    check_agreement(*world, "the recipe", world->rank() == 1 ? 1 : 0);
   } else if (what == "status") {
     return std::stoi(argument);
   } else if (what == "threads") {

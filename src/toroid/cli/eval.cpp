@@ -48,6 +48,7 @@ int run(const Flags& flags) {
     fail_usage("{}: its recipe names no validation data; give --data PATTERN", flags.run.string());
   }
   const Dataset dataset = Dataset::open(data);
+  check_same_classes(dataset, opened.card.class_names, flags.run.string());
   SelfCommunicator communicator;
   const auto backend = make_backend(flags.backend, communicator);
   StepOptions options = opened.step_options(flags.batch);

@@ -72,6 +72,7 @@ void add_recipe(CLI::App& app, Context& context) {
            show);
   CLI::App* reference =
       command->add_subcommand("reference", "The reference of all keys, as Markdown");
+  reference->footer("example: toroid recipe reference > docs/recipes.md");
   reference->callback([&context] {
     context.action = [] {
       fmt::print("{}", recipe_reference());

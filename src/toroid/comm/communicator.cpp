@@ -131,8 +131,8 @@ void check_agreement(Communicator& communicator, std::string_view what, std::uin
     if (all[r] != all[0]) others.push_back(r);
   }
   if (others.empty()) return;
-  fail("the ranks do not agree on the {}: {} {} {} from rank 0; start every rank with the same one",
-       what, others.size() == 1 ? "rank" : "ranks", fmt::join(others, ", "),
+  fail("the ranks do not agree on {}: {} {} {} from rank 0; every rank must find the same", what,
+       others.size() == 1 ? "rank" : "ranks", fmt::join(others, ", "),
        others.size() == 1 ? "differs" : "differ");
 }
 

@@ -134,7 +134,7 @@ TEST(Communicator, ChecksGroupsTypesAndSizes) {
 TEST(Agreement, NamesWhatAndTheRanksThatDiffer) {
   run_ranks(4, [](Communicator& communicator) {
     const std::uint64_t hash = communicator.rank() % 2 == 0 ? 1 : std::uint64_t{1} << 40;
-    EXPECT_ERROR(check_agreement(communicator, "recipe", hash),
+    EXPECT_ERROR(check_agreement(communicator, "the recipe", hash),
                  "the ranks do not agree on the recipe: ranks 1, 3 differ from rank 0");
   });
 }

@@ -110,6 +110,15 @@ Dataset Dataset::open(const std::string& pattern) {
   return dataset;
 }
 
+std::uint64_t Dataset::fingerprint() const {
+  std::string text;
+  for (std::size_t i = 0; i < paths_.size(); ++i) {
+    text +=
+        fmt::format("{}\n{} {}\n", paths_[i].filename().string(), bytes_[i], records_[i].size());
+  }
+  return std::hash<std::string>{}(text);
+}
+
 void Dataset::adopt_info() {
   std::map<std::filesystem::path, DatasetInfo> infos;  // by folder
   std::filesystem::path adopted;

@@ -42,6 +42,10 @@ class Dataset {
   int width() const { return info_.width; }
   const std::vector<std::filesystem::path>& shards() const { return paths_; }
 
+  /// A hash of the shards' names, sizes and numbers of records: equal on all ranks that see the
+  /// same files.
+  std::uint64_t fingerprint() const;
+
   /// The example with this id; safe from several threads at once. Errors name file and record.
   Example read(std::uint32_t id) const;
   /// "train-00000-of-00012.tfrecord: record 7 at byte 1234", for errors about an example.

@@ -1,4 +1,4 @@
-// Summing gradients over the data axis, in buckets that travel while the backward pass goes on.
+// Summing gradients over the data axis, in buckets that are sent while the backward pass goes on.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace toroid {
 std::vector<Value> reduce_gradients(Builder& builder, const std::vector<Value>& gradients,
                                     std::int64_t bucket_bytes);
 
-/// Moves each collective start to right after its last operand, so that it travels while later
-/// nodes run; the done stays where its results are needed. Starts keep their order.
+/// Moves each collective start to right after its last operand, so that it can travel while
+/// later nodes run; the done stays where its results are needed. Starts keep their order.
 Graph start_collectives_early(const Graph& graph);
 
 }  // namespace toroid

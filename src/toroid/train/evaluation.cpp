@@ -2,11 +2,26 @@
 
 #include <cmath>
 
+#include "toroid/base/error.h"
+
 namespace toroid {
 
 NamedValues EvaluationSums::means() const {
   const auto n = static_cast<double>(examples);
   return {{"loss", loss / n}, {"top1", top1 / n}, {"top5", top5 / n}};
+}
+
+void check_same_classes(const Dataset& dataset, const std::vector<std::string>& names,
+                        const std::string& source) {
+  const auto& own = dataset.class_names();
+  if (own.empty() || names.empty() || own == names) return;
+  std::size_t i = 0;
+  while (i < own.size() && i < names.size() && own[i] == names[i]) ++i;
+  const auto name = [i](const std::vector<std::string>& list) {
+    return i < list.size() ? list[i] : std::string("none");
+  };
+  fail("{}: class {} is {}, in {} it is {}; prepare both from the same classes", dataset.pattern(),
+       i, name(own), source, name(names));
 }
 
 EvaluationSums evaluate(Engine& engine, const Dataset& dataset, const Placement& placement,

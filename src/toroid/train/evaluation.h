@@ -26,6 +26,11 @@ struct Placement {
   int local = 1;
 };
 
+/// Error naming the first class that differs, when both the data set and `names` (of `source`) have
+/// names: a label would mean another class.
+void check_same_classes(const Dataset& dataset, const std::vector<std::string>& names,
+                        const std::string& source);
+
 /// One pass over the data set, every example once. All ranks call it and get the same sums.
 EvaluationSums evaluate(Engine& engine, const Dataset& dataset, const Placement& placement,
                         int image_size, int threads);

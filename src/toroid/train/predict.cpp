@@ -29,6 +29,18 @@ Image read_picture(const std::filesystem::path& file, const ModelCard& card) {
                        card.image_size);
 }
 
+// The first pictures in `slots` slots; slots beyond them are black.
+Batch batch_of(std::span<const Image> pictures, std::size_t slots, const StepOptions& options) {
+  Batch batch;
+  batch.images = Tensor(DType::u8, Shape{static_cast<std::int64_t>(slots), options.image_height,
+                                         options.image_width, options.channels});
+  auto* out = batch.images.values<std::uint8_t>().data();
+  for (const Image& picture : pictures.first(std::min(slots, pictures.size()))) {
+    out = std::copy(picture.pixels.begin(), picture.pixels.end(), out);
+  }
+  return batch;
+}
+
 }  // namespace
 
 std::vector<std::int64_t> Prediction::ranked() const {
@@ -47,24 +59,24 @@ std::vector<Prediction> predict(const Run& run, const BackendOptions& backend_op
 
   SelfCommunicator communicator;
   const auto backend = make_backend(backend_options, communicator);
-  const std::size_t slots = std::min(kBatch, files.size());
-  Engine engine(*backend, run.step_options(static_cast<std::int64_t>(slots)));
+  const auto replicas = static_cast<std::size_t>(backend->local_replicas());
+  const std::size_t slots = std::min(kBatch, (files.size() + replicas - 1) / replicas);
+  StepOptions options = run.step_options(static_cast<std::int64_t>(slots * replicas));
+  options.replicas = backend->local_replicas();
+  Engine engine(*backend, options);
   engine.load_all(run.checkpoint.tensors, run.checkpoint.path.string());
 
-  const StepOptions& o = engine.options();
   std::vector<Prediction> predictions;
-  for (std::size_t first = 0; first < pictures.size(); first += slots) {
-    Batch batch;
-    batch.images =
-        Tensor(DType::u8, Shape{o.global_batch, o.image_height, o.image_width, o.channels});
-    const std::size_t count = std::min(slots, pictures.size() - first);
-    auto* out = batch.images.values<std::uint8_t>().data();
-    for (std::size_t i = 0; i < count; ++i) {
-      out = std::copy(pictures[first + i].pixels.begin(), pictures[first + i].pixels.end(), out);
+  for (std::size_t first = 0; first < pictures.size(); first += slots * replicas) {
+    const auto part = std::span(pictures).subspan(first);
+    std::vector<Batch> batches;
+    for (std::size_t r = 0; r < replicas; ++r) {
+      batches.push_back(batch_of(part.subspan(std::min(r * slots, part.size())), slots, options));
     }
-    const Outputs outputs = engine.predict().run(engine.state(), {&batch, 1}, {});
+    const Outputs outputs = engine.predict().run(engine.state(), batches, {});
     const Tensor logits = outputs.at("logits").converted(DType::f64);
-    const auto classes = static_cast<std::size_t>(o.classes);
+    const std::size_t count = std::min(slots * replicas, part.size());
+    const auto classes = static_cast<std::size_t>(options.classes);
     for (std::size_t i = 0; i < count; ++i) {
       const auto row = logits.values<double>().subspan(i * classes, classes);
       if (!std::all_of(row.begin(), row.end(), [](double x) { return std::isfinite(x); })) {

@@ -58,7 +58,7 @@ void Reporter::finish(RunSummary summary, Attempt attempt) {
                                 fmt::gmtime(std::chrono::system_clock::to_time_t(started_)));
   attempt.seconds = summary.seconds;
   attempt.world_size = summary.world_size;
-  if (attempt.first_step > 0) add_earlier_attempts(path, summary);
+  add_earlier_attempts(path, summary);
   std::erase_if(summary.splits,
                 [](const auto& split) { return split.second.final_values.empty(); });
   const bool nothing_new = attempt.first_step == attempt.last_step && !summary.attempts.empty() &&

@@ -21,9 +21,8 @@ class Reporter {
   void train(const TrainRecord& record);
   void evaluation(const EvalRecord& record);
   void progress(const ProgressState& state) { progress_.update(state); }
-  /// Adds this attempt to the summary.json of those before it (a new one when the attempt began at
-  /// step 0) and says where things are. `summary` holds this attempt's own seconds; `attempt`, its
-  /// steps and outcome.
+  /// Adds this attempt to the summary.json of those before it and says where things are. `summary`
+  /// holds this attempt's own seconds; `attempt`, its steps and outcome.
   void finish(RunSummary summary, Attempt attempt);
   /// Takes the progress line away for a message.
   void clear() { progress_.clear(); }

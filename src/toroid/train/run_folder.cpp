@@ -51,6 +51,24 @@ StepOptions Run::step_options(std::int64_t batch) const {
           .optimizer = recipe.optimizer};
 }
 
+std::unique_ptr<RunLock> claim_run_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  if (std::filesystem::exists(folder / "recipe.toml", error) &&
+      !std::filesystem::exists(folder / "model.json", error)) {
+    fail(
+        "{}: holds a recipe.toml and is no run folder; give another --out, so that the file is not "
+        "replaced",
+        folder.string());
+  }
+  std::filesystem::create_directories(folder, error);
+  if (error) fail("{}: cannot create the run folder: {}", folder.string(), error.message());
+  auto lock = std::make_unique<RunLock>(folder);
+  for (const char* name : {"recipe.toml", "model.json", "metrics.jsonl", "summary.json"}) {
+    remove_abandoned(folder / name);
+  }
+  return lock;
+}
+
 Run open_run(const std::filesystem::path& folder) {
   if (!std::filesystem::is_directory(folder)) {
     fail("{}: no such folder; expected a run folder as `toroid train --out` makes it",

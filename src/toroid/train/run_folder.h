@@ -2,12 +2,14 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "toroid/data/dataset.h"
 #include "toroid/train/checkpoint.h"
 #include "toroid/train/recipe.h"
+#include "toroid/train/run_lock.h"
 #include "toroid/train/step.h"
 
 namespace toroid {
@@ -32,6 +34,11 @@ struct Run {
   /// For one replica with that many slots.
   StepOptions step_options(std::int64_t batch) const;
 };
+
+/// For the process that writes: makes the folder, takes its lock, and removes what a killed writer
+/// left. Error when another process holds it, or when it holds a recipe.toml but is no run folder
+/// (a run writes its own recipe.toml there).
+std::unique_ptr<RunLock> claim_run_folder(const std::filesystem::path& folder);
 
 /// Error naming what is missing when `folder` is no run folder, or has no checkpoint yet.
 Run open_run(const std::filesystem::path& folder);

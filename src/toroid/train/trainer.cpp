@@ -6,7 +6,6 @@
 #include <cmath>
 #include <functional>
 #include <memory>
-#include <optional>
 
 #include "toroid/base/error.h"
 #include "toroid/base/file.h"
@@ -18,7 +17,6 @@
 #include "toroid/train/evaluation.h"
 #include "toroid/train/reporter.h"
 #include "toroid/train/run_folder.h"
-#include "toroid/train/run_lock.h"
 #include "toroid/train/setup.h"
 
 namespace toroid {
@@ -31,10 +29,6 @@ constexpr std::int64_t kSkipLimit = 50;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-std::uint64_t hash_of(const std::string& text) {
-  return std::hash<std::string>{}(text);
 }
 
 class Trainer {
@@ -52,17 +46,20 @@ class Trainer {
         span_(recipe.span(dataset_.size(), engine_.options().global_batch)),
         schedule_(recipe.schedule, span_),
         best_(recipe.checkpoint.best) {
-    resolve();
     if (!recipe.data.validation.empty()) {
       validation_ = std::make_unique<Dataset>(Dataset::open(recipe.data.validation));
+      check_same_classes(*validation_, dataset_.class_names(), dataset_.pattern());
     }
-    check_agreement(communicator, "the recipe", hash_of(to_toml(recipe_)));
-    check_agreement(communicator, "the number of training examples", dataset_.size());
+    resolve();
+    check_agreement(communicator, "the recipe", std::hash<std::string>{}(to_toml(recipe_)));
+    check_agreement(communicator, "the training data", dataset_.fingerprint());
+    check_agreement(communicator, "the validation data",
+                    validation_ ? validation_->fingerprint() : 0);
   }
 
   void run();
-  /// Adds this attempt to summary.json.
-  void finish(const std::string& outcome);
+  /// Adds an attempt that ended by an error to summary.json, if that can be.
+  void fail_attempt(const std::string& error) noexcept;
 
  private:
   bool reports() const { return communicator_.rank() == 0; }
@@ -77,6 +74,7 @@ class Trainer {
   void report_training();
   void evaluate_now();
   void save();
+  void finish(const std::string& outcome);
 
   Recipe recipe_;  // resolved
   const TrainOptions& options_;
@@ -88,7 +86,7 @@ class Trainer {
   Engine engine_;
   ScheduleSpan span_;
   Schedule schedule_;
-  std::optional<RunLock> lock_;         // on rank 0
+  std::unique_ptr<RunLock> lock_;       // on rank 0
   std::unique_ptr<Reporter> reporter_;  // on rank 0
 
   std::int64_t step_ = 0;        // done
@@ -110,6 +108,10 @@ class Trainer {
 
 // Writes what the data decided into the recipe, so that recipe.toml states every value.
 void Trainer::resolve() {
+  if (recipe_.train.examples > 0 && recipe_.train.examples != dataset_.size()) {
+    fail_usage("train.examples = {}, but {} holds {}", recipe_.train.examples, dataset_.pattern(),
+               dataset_.size());
+  }
   const StepOptions& o = engine_.options();
   recipe_.model.classes = o.classes;
   recipe_.model.batch_norm_batch = o.batch_norm_batch;
@@ -117,8 +119,8 @@ void Trainer::resolve() {
   recipe_.train.examples = dataset_.size();
 }
 
-// All that can be refused (a batch_norm_batch that does not tile, a wrong --init) is refused before
-// anything is made. Every rank looks before rank 0 writes, and reads the same checkpoint.
+// What can be refused before anything is made (a batch_norm_batch that does not tile, a wrong
+// --init) is. Rank 0 holds the folder before any rank looks for a checkpoint.
 void Trainer::open_run_folder() {
   const auto& folder = options_.run_folder;
   if (options_.fresh && std::filesystem::exists(folder) && !std::filesystem::is_empty(folder)) {
@@ -126,26 +128,18 @@ void Trainer::open_run_folder() {
          folder.string());
   }
   engine_.train(engine_.options().global_batch % placement_.replicas != 0);
+  engine_.initialize(recipe_.train.seed);
+  if (!recipe_.model.init.empty()) {
+    engine_.load_model(read_tensors(recipe_.model.init), recipe_.model.init);
+  }
+  if (reports()) lock_ = claim_run_folder(folder);
+  communicator_.barrier();
   const auto checkpoint = load_newest(folder);
   check_agreement(communicator_, "the checkpoint to go on from",
                   checkpoint ? static_cast<std::uint64_t>(checkpoint->info.step) + 1 : 0);
-  if (checkpoint) {
-    resume(*checkpoint);
-  } else {
-    engine_.initialize(recipe_.train.seed);
-    if (!recipe_.model.init.empty()) {
-      engine_.load_model(read_tensors(recipe_.model.init), recipe_.model.init);
-    }
-  }
+  if (checkpoint) resume(*checkpoint);
   communicator_.barrier();
   if (!reports()) return;
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) fail("{}: cannot create the run folder: {}", folder.string(), error.message());
-  lock_.emplace(folder);
-  for (const char* name : {"recipe.toml", "model.json", "metrics.jsonl", "summary.json"}) {
-    remove_abandoned(folder / name);
-  }
   write_file(folder / "recipe.toml", to_toml(recipe_));
   write_model_card(folder, {.class_names = dataset_.class_names(),
                             .channels = dataset_.channels(),
@@ -157,7 +151,8 @@ void Trainer::open_run_folder() {
 void Trainer::resume(const Checkpoint& checkpoint) {
   const CheckpointInfo& info = checkpoint.info;
   const std::string path = checkpoint.path.string();
-  const auto keys = result_changing_keys(parse_recipe(info.recipe, path), recipe_);
+  const Recipe before = parse_recipe(info.recipe, path);
+  const auto keys = result_changing_keys(before, recipe_);
   if (!keys.empty()) {
     fail_usage(
         "{} was made with another recipe ({} differ{}); give another --out, or the same recipe",
@@ -166,6 +161,10 @@ void Trainer::resume(const Checkpoint& checkpoint) {
   if (info.global_batch != engine_.options().global_batch) {
     fail_usage("{} was made with a global batch of {}, this run's is {}; set train.global_batch",
                path, info.global_batch, engine_.options().global_batch);
+  }
+  if (before.train.examples != recipe_.train.examples) {
+    fail_usage("{} was made with {} training pictures, {} holds {}; give another --out", path,
+               before.train.examples, dataset_.pattern(), recipe_.train.examples);
   }
   engine_.load_all(checkpoint.tensors, path);
   step_ = first_step_ = info.step;
@@ -200,12 +199,16 @@ void Trainer::run() {
   while (step_ < span_.total_steps) {
     train_step(loader);
     const bool last = step_ == span_.total_steps;
-    if (step_ % recipe_.train.log_every == 0 || last) report_training();
     const bool epoch_end = step_ % per_epoch() == 0;
-    if (last || (epoch_end && (step_ / per_epoch()) % recipe_.train.evaluate_every == 0)) {
-      evaluate_now();
-    }
-    if (last || step_ % save_every == 0 || best_.step() == step_) save();
+    const bool evaluates =
+        last || (epoch_end && (step_ / per_epoch()) % recipe_.train.evaluate_every == 0);
+    const bool due = last || step_ % save_every == 0;
+    // A line at each checkpoint too, so that a resumed run writes those of an undisturbed one.
+    if (step_ % recipe_.train.log_every == 0 || evaluates || due) report_training();
+    if (evaluates) evaluate_now();
+    // After a skipped step the older checkpoints stay: this state may be lost for good.
+    const bool sound = skipped_in_a_row_ == 0;
+    if (last || (sound && (due || best_.step() == step_))) save();
   }
   finish("done");
 }
@@ -318,14 +321,22 @@ void Trainer::finish(const std::string& outcome) {
       {.first_step = first_step_, .last_step = step_, .outcome = outcome});
 }
 
+void Trainer::fail_attempt(const std::string& error) noexcept {
+  try {
+    finish("failed: " + error);
+  } catch (const std::exception& second) {  // the first error is the one to tell
+    log::warning("summary.json does not tell of this attempt: {}", second.what());
+  }
+}
+
 }  // namespace
 
 void train(const Recipe& recipe, const TrainOptions& options, Communicator& communicator) {
   Trainer trainer(recipe, options, communicator);
   try {
     trainer.run();
-  } catch (const Error& error) {
-    trainer.finish(std::string("failed: ") + error.what());
+  } catch (const std::exception& error) {
+    trainer.fail_attempt(error.what());
     throw;
   }
 }

@@ -202,7 +202,8 @@ TEST_F(Reference, CollectivesInFlightKeepTheirBuffers) {
       const auto all = outputs.at("gathered").values<double>();
       ASSERT_EQ(all.size(), 3000);
       for (std::size_t i = 0; i < all.size(); ++i) {
-        EXPECT_EQ(all[i], static_cast<double>(5 * (i / 1000)));
+        const std::size_t member = i / 1000;
+        EXPECT_EQ(all[i], 5.0 * static_cast<double>(member));
       }
       EXPECT_EQ(outputs.at("other").item(), 17000 * communicator.rank());
     }
