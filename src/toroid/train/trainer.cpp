@@ -18,6 +18,7 @@
 #include "toroid/train/reporter.h"
 #include "toroid/train/run_folder.h"
 #include "toroid/train/setup.h"
+#include "toroid/train/training_meter.h"
 
 namespace toroid {
 namespace {
@@ -71,6 +72,7 @@ class Trainer {
   void resume(const Checkpoint& checkpoint);
   void announce() const;
   void train_step(Loader& loader);
+  void skip_step(const Outputs& outputs);
   void report_training();
   void evaluate_now();
   void save();
@@ -96,14 +98,7 @@ class Trainer {
   NamedValues last_values_;
   Best best_;
   Clock::time_point started_ = Clock::now();
-  double training_seconds_ = 0;  // without evaluation and saving
-  std::int64_t trained_images_ = 0;
-
-  // Since the last line of metrics.jsonl.
-  struct Window {
-    double loss = 0, top1 = 0, examples = 0, seconds = 0, rate = 0;
-  } window_;
-  ProgressState progress_;
+  TrainingMeter meter_;
 };
 
 // Writes what the data decided into the recipe, so that recipe.toml states every value.
@@ -222,54 +217,40 @@ void Trainer::train_step(Loader& loader) {
           .run(engine_.state(), batch.replicas,
                {.learning_rate = rate, .step = step_, .seed = recipe_.train.seed});
   ++step_;
-  const double seconds = seconds_since(start);
-  training_seconds_ += seconds;
-  trained_images_ += batch.examples;
-  window_.seconds += seconds;
-  window_.rate = rate;
-  if (outputs.at("finite").item() == 0) {
-    if (recipe_.train.on_non_finite == "stop") {
-      fail(
-          "step {}: the loss or its gradient is not finite (loss sum {}, gradient norm {}); lower "
-          "schedule.rate, lengthen the warm-up, or set train.on_non_finite = \"skip\"",
-          step_ - 1, outputs.at("loss_sum").item(), outputs.at("gradient_norm").item());
-    }
-    ++skipped_;
-    if (++skipped_in_a_row_ == kSkipLimit) {
-      fail(
-          "step {}: {} steps in a row had no finite loss or gradient; training cannot recover; go "
-          "back to an older checkpoint with a lower schedule.rate",
-          step_ - 1, kSkipLimit);
-    }
-    return;
-  }
+  meter_.time(seconds_since(start), batch.examples);
+  if (outputs.at("finite").item() == 0) return skip_step(outputs);
   skipped_in_a_row_ = 0;
-  const double examples = outputs.at("examples").item();
-  window_.loss += outputs.at("loss_sum").item();
-  window_.top1 += outputs.at("top1").item();
-  window_.examples += examples;
+  meter_.add(outputs, rate);
   if (!reports()) return;
-  progress_ = {.epoch = (step_ - 1) / per_epoch() + 1,
-               .epochs = (span_.total_steps + per_epoch() - 1) / per_epoch(),
-               .step = step_,
-               .steps = span_.total_steps,
-               .loss = window_.loss / window_.examples,
-               .top1 = window_.top1 / window_.examples,
-               .images_per_s = static_cast<double>(trained_images_) / training_seconds_};
-  reporter_->progress(progress_);
+  reporter_->progress({.epoch = (step_ - 1) / per_epoch() + 1,
+                       .epochs = (span_.total_steps + per_epoch() - 1) / per_epoch(),
+                       .step = step_,
+                       .steps = span_.total_steps,
+                       .loss = meter_.loss(),
+                       .top1 = meter_.top1(),
+                       .images_per_s = meter_.images_per_s()});
+}
+
+// The state is as it was before the step; all ranks are here together.
+void Trainer::skip_step(const Outputs& outputs) {
+  if (recipe_.train.on_non_finite == "stop") {
+    fail(
+        "step {}: the loss or its gradient is not finite (loss sum {}, gradient norm {}); lower "
+        "schedule.rate, lengthen the warm-up, or set train.on_non_finite = \"skip\"",
+        step_ - 1, outputs.at("loss_sum").item(), outputs.at("gradient_norm").item());
+  }
+  ++skipped_;
+  if (++skipped_in_a_row_ == kSkipLimit) {
+    fail(
+        "step {}: {} steps in a row had no finite loss or gradient; training cannot recover; go "
+        "back to an older checkpoint with a lower schedule.rate",
+        step_ - 1, kSkipLimit);
+  }
 }
 
 void Trainer::report_training() {
-  // A window in which every step was skipped has no means to report.
-  if (reports() && window_.examples > 0) {
-    reporter_->train({.step = step_,
-                      .epoch = epoch(),
-                      .loss = window_.loss / window_.examples,
-                      .top1 = window_.top1 / window_.examples,
-                      .learning_rate = window_.rate,
-                      .images_per_s = window_.examples / window_.seconds});
-  }
-  window_ = {};
+  if (reports() && !meter_.empty()) reporter_->train(meter_.record(step_, epoch()));
+  meter_.reset();
 }
 
 void Trainer::evaluate_now() {
@@ -309,16 +290,14 @@ void Trainer::finish(const std::string& outcome) {
   if (!reports() || reporter_ == nullptr) return;
   if (skipped_ > 0) log::warning("{} steps were skipped: loss or gradient not finite", skipped_);
   const SplitSummary validation{last_values_, best_.values(), best_.step()};
-  reporter_->finish(
-      {.splits = {{"validation", validation}},
-       .seconds = seconds_since(started_),
-       .images_per_s =
-           training_seconds_ > 0 ? static_cast<double>(trained_images_) / training_seconds_ : 0,
-       .parameters = engine_.parameters(),
-       .seed = recipe_.train.seed,
-       .world_size = placement_.replicas,
-       .versions = {{"toroid", TOROID_VERSION}}},
-      {.first_step = first_step_, .last_step = step_, .outcome = outcome});
+  reporter_->finish({.splits = {{"validation", validation}},
+                     .seconds = seconds_since(started_),
+                     .images_per_s = meter_.images_per_s(),
+                     .parameters = engine_.parameters(),
+                     .seed = recipe_.train.seed,
+                     .world_size = placement_.replicas,
+                     .versions = {{"toroid", TOROID_VERSION}}},
+                    {.first_step = first_step_, .last_step = step_, .outcome = outcome});
 }
 
 void Trainer::fail_attempt(const std::string& error) noexcept {
