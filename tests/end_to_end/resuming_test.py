@@ -118,6 +118,16 @@ class Resuming(program.ProgramTest):
                        for m in self.metrics(run, "train")] for run in ("whole", "cut"))
         self.assertEqual(whole, cut)
 
+    def test_a_run_goes_on_without_the_weights_it_began_from(self):
+        short = ("--set", "train.epochs=1")
+        self.run_program("train", self.path, *short, "--out", "first")
+        begun = ("train", self.path, *short, "--out", "second", "--init", "first")
+        self.run_program(*begun)
+        shutil.rmtree(self.folder / "first")
+        before = self.weights("second")
+        self.run_program(*begun)
+        self.assertEqual(before, self.weights("second"))
+
     def test_a_recipe_of_ones_own_is_never_replaced(self):
         own = (self.folder / "recipe.toml").read_bytes()
         self.assert_error("train", "recipe.toml", "--out", ".", status=1,

@@ -15,6 +15,7 @@
 #include "toroid/base/random.h"
 #include "toroid/data/image.h"
 #include "toroid/data/resize.h"
+#include "toroid/models/batch_norm_groups.h"
 
 namespace toroid {
 namespace {
@@ -70,7 +71,7 @@ class Loader::Implementation {
   Implementation(const Dataset& dataset, LoaderOptions options, LoaderPosition start)
       : dataset_(dataset), options_(std::move(options)), upcoming_(start) {
     check_options(dataset_, options_, start);
-    slots_ = (options_.global_batch + options_.world_size - 1) / options_.world_size;
+    slots_ = toroid::replica_batch(options_.global_batch, options_.world_size);
     classes_ = options_.classes > 0 ? options_.classes : dataset_.classes();
     const int threads = options_.threads > 0 ? options_.threads : usable_threads();
     threads_.reserve(static_cast<std::size_t>(threads));

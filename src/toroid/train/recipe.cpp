@@ -10,6 +10,7 @@
 #include "toroid/base/file.h"
 #include "toroid/base/nearest.h"
 #include "toroid/base/utf8.h"
+#include "toroid/data/loader.h"
 #include "toroid/train/recipe_keys.h"
 
 namespace toroid {
@@ -67,6 +68,15 @@ void check_required(const Recipe& recipe, const std::string& file) {
   recipe.global_batch(1);
 }
 
+// A key's value with its path made absolute: the same wherever the program was started.
+RecipeValue absolute_value(const RecipeKey& key, const Recipe& recipe) {
+  RecipeValue value = key.get(recipe);
+  if (auto* path = std::get_if<std::string>(&value)) {
+    *path = in_folder(key, *path, std::filesystem::current_path());
+  }
+  return value;
+}
+
 }  // namespace
 
 std::int64_t Recipe::global_batch(int replicas) const {
@@ -84,7 +94,7 @@ std::vector<Augmentation> Recipe::augmentations() const {
 }
 
 ScheduleSpan Recipe::span(std::int64_t examples, std::int64_t global_batch) const {
-  const std::int64_t per_epoch = (examples + global_batch - 1) / global_batch;
+  const std::int64_t per_epoch = steps_per_epoch(examples, global_batch);
   std::int64_t total = train.steps;
   if (total == 0) {
     total = std::max<std::int64_t>(1, std::llround(train.epochs * static_cast<double>(per_epoch)));
@@ -116,10 +126,9 @@ std::string to_toml(const Recipe& recipe) {
       section = key.name.substr(0, dot);
       text += fmt::format("{}[{}]\n", text.empty() ? "" : "\n", section);
     }
-    RecipeValue value = key.get(recipe);
-    if (auto* path = std::get_if<std::string>(&value)) {
-      *path = in_folder(key, *path, std::filesystem::current_path());
-      if (!is_utf8(*path)) fail_usage("{}: the path {} is not UTF-8; rename it", key.name, *path);
+    const RecipeValue value = absolute_value(key, recipe);
+    if (const auto* path = std::get_if<std::string>(&value); path && !is_utf8(*path)) {
+      fail_usage("{}: the path {} is not UTF-8; rename it", key.name, *path);
     }
     text += fmt::format("{} = {}\n", key.name.substr(dot + 1), print_toml(value));
   }
@@ -136,7 +145,7 @@ Recipe parse_recipe(const std::string& text, const std::string& name) {
 std::vector<std::string> result_changing_keys(const Recipe& a, const Recipe& b) {
   std::vector<std::string> keys;
   for (const RecipeKey& key : recipe_keys()) {
-    if (!key.neutral && key.get(a) != key.get(b)) keys.push_back(key.name);
+    if (!key.neutral && absolute_value(key, a) != absolute_value(key, b)) keys.push_back(key.name);
   }
   return keys;
 }

@@ -53,19 +53,18 @@ StepOptions step_options(const Recipe& recipe, const Dataset& dataset, int repli
 
 LoaderOptions training_loader(const Recipe& recipe, const StepOptions& options,
                               const Placement& placement) {
-  LoaderOptions loader{.image_size = static_cast<int>(options.image_height),
-                       .channels = static_cast<int>(options.channels),
-                       .classes = options.classes,
-                       .global_batch = options.global_batch,
-                       .world_size = placement.replicas,
-                       .first_replica = placement.first,
-                       .local_replicas = placement.local,
-                       .training = true,
-                       .seed = recipe.train.seed,
-                       .threads = static_cast<int>(recipe.data.threads),
-                       .prefetch = static_cast<int>(recipe.data.prefetch)};
-  for (const std::string& name : recipe.data.augment) loader.augment.push_back({.name = name});
-  return loader;
+  return {.image_size = static_cast<int>(options.image_height),
+          .channels = static_cast<int>(options.channels),
+          .classes = options.classes,
+          .global_batch = options.global_batch,
+          .world_size = placement.replicas,
+          .first_replica = placement.first,
+          .local_replicas = placement.local,
+          .training = true,
+          .augment = recipe.augmentations(),
+          .seed = recipe.train.seed,
+          .threads = static_cast<int>(recipe.data.threads),
+          .prefetch = static_cast<int>(recipe.data.prefetch)};
 }
 
 }  // namespace toroid

@@ -123,9 +123,12 @@ void Trainer::open_run_folder() {
          folder.string());
   }
   engine_.train(engine_.options().global_batch % placement_.replicas != 0);
-  engine_.initialize(recipe_.train.seed);
-  if (!recipe_.model.init.empty()) {
-    engine_.load_model(read_tensors(recipe_.model.init), recipe_.model.init);
+  const bool begun = std::filesystem::is_directory(folder) && !list_checkpoints(folder).empty();
+  if (!begun) {  // else the newest checkpoint has every variable
+    engine_.initialize(recipe_.train.seed);
+    if (!recipe_.model.init.empty()) {
+      engine_.load_model(read_tensors(recipe_.model.init), recipe_.model.init);
+    }
   }
   if (reports()) lock_ = claim_run_folder(folder);
   communicator_.barrier();
