@@ -1,4 +1,4 @@
-// Threads and vector loops of the kernels.
+// Threads of the kernels.
 //
 // A kernel's result does not depend on which thread does what: elements are independent, and sums
 // are split into parts whose number depends on shapes alone, added up in order.
@@ -9,20 +9,11 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "toroid/base/clones.h"
+
 #ifdef __SSE__
 #include <xmmintrin.h>
 #endif
-
-// Compiles a function with hot loops for several instruction sets; the best is chosen when the
-// program starts, so that one binary runs everywhere. The sanitizers do not get along with it.
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define TOROID_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define TOROID_CLONES
-#endif
-// For helpers of such functions, which must become part of them.
-#define TOROID_INLINE __attribute__((always_inline)) inline
 
 namespace toroid::cpu {
 
