@@ -1,9 +1,11 @@
 #include "toroid/optim/optimizer.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string_view>
 
+#include "toroid/base/error.h"
 #include "toroid/base/nearest.h"
 #include "toroid/base/pattern.h"
 #include "toroid/ops/elementwise.h"
@@ -22,7 +24,11 @@ Value read(Builder& builder, const Variable& variable) {
 
 class Sgd final : public Optimizer {
  public:
-  using Optimizer::Optimizer;
+  explicit Sgd(const OptimizerOptions& options) : Optimizer(options, false) {
+    if (options.nesterov && options.momentum == 0) {
+      fail_usage("optimizer.nesterov = true needs momentum; set optimizer.momentum above 0");
+    }
+  }
 
   std::vector<Variable> slots(const Variable& parameter) const override {
     if (options().momentum == 0) return {};
@@ -36,8 +42,12 @@ class Sgd final : public Optimizer {
     Value direction = gradient;
     for (const Variable& buffer : slots(variable)) {
       const Value velocity = read(builder, buffer);
-      direction = add(builder, multiply(builder, velocity, options().momentum), gradient);
-      updates.push_back({buffer.name, velocity, direction});
+      const Value moved_on =
+          add(builder, multiply(builder, velocity, options().momentum), gradient);
+      updates.push_back({buffer.name, velocity, moved_on});
+      direction = options().nesterov
+                      ? add(builder, gradient, multiply(builder, moved_on, options().momentum))
+                      : moved_on;
     }
     const Value moved =
         subtract(builder, parameter, multiply(builder, direction, scalars.learning_rate));
@@ -85,22 +95,73 @@ class Adam final : public Optimizer {
   }
 };
 
+// How specific a pattern is: its characters other than wildcards.
+std::ptrdiff_t literal_characters(const std::string& pattern) {
+  return std::count_if(pattern.begin(), pattern.end(), [](char c) { return c != '*' && c != '?'; });
+}
+
 }  // namespace
+
+double learning_rate_multiplier(const std::map<std::string, double>& multipliers,
+                                const std::string& parameter) {
+  std::ptrdiff_t most = -1;
+  std::vector<std::string> best;  // patterns with that many characters
+  for (const auto& [pattern, factor] : multipliers) {
+    const std::ptrdiff_t count = literal_characters(pattern);
+    if (!matches(pattern, parameter) || count < most) continue;
+    if (count > most) best.clear();
+    most = count;
+    best.push_back(pattern);
+  }
+  if (best.size() > 1) {
+    fail_usage(
+        "optimizer.multipliers: \"{}\" and \"{}\" both match {} and neither is more specific; "
+        "leave "
+        "one out, or name the parameter in full",
+        best[0], best[1], parameter);
+  }
+  return best.empty() ? 1 : multipliers.at(best[0]);
+}
+
+void check_multipliers(const std::map<std::string, double>& multipliers,
+                       std::span<const std::string> parameters) {
+  for (const auto& [pattern, value] : multipliers) {
+    const bool used = std::any_of(parameters.begin(), parameters.end(),
+                                  [&](const std::string& name) { return matches(pattern, name); });
+    if (!used) {
+      fail_usage("optimizer.multipliers: \"{}\" matches no parameter; the model's begin with {}",
+                 pattern, parameters.empty() ? "nothing" : parameters.front());
+    }
+  }
+  for (const std::string& name : parameters) learning_rate_multiplier(multipliers, name);
+}
 
 std::vector<VariableUpdate> Optimizer::update(Builder& builder, const Variable& variable,
                                               Value parameter, Value gradient,
                                               const UpdateScalars& scalars) const {
   const auto scope = builder.scope("update/" + variable.name);
-  if (options_.weight_decay != 0 && !matches_any(options_.exclude, variable.name)) {
-    gradient = add(builder, gradient, multiply(builder, parameter, options_.weight_decay));
+  UpdateScalars own = scalars;
+  const double multiplier = learning_rate_multiplier(options_.multipliers, variable.name);
+  if (multiplier != 1) own.learning_rate = multiply(builder, own.learning_rate, multiplier);
+  if (options_.weight_decay == 0 || matches_any(options_.exclude, variable.name)) {
+    return apply(builder, variable, parameter, gradient, own);
   }
-  return apply(builder, variable, parameter, gradient, scalars);
+  const Value decay = multiply(builder, parameter, options_.weight_decay);
+  if (!decoupled_) return apply(builder, variable, parameter, add(builder, gradient, decay), own);
+  auto updates = apply(builder, variable, parameter, gradient, own);
+  for (VariableUpdate& update : updates) {
+    if (update.variable != variable.name) continue;
+    update.new_value =
+        subtract(builder, update.new_value, multiply(builder, decay, own.learning_rate));
+  }
+  return updates;
 }
 
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerOptions& options) {
-  static constexpr std::array<std::string_view, 2> kNames{"sgd", "adam"};
+  static constexpr std::array<std::string_view, 3> kNames{"sgd", "adam", "adamw"};
   if (options.name == "sgd") return std::make_unique<Sgd>(options);
-  if (options.name == "adam") return std::make_unique<Adam>(options);
+  if (options.name == "adam") return std::make_unique<Adam>(options, false);
+  if (options.name == "adamw") return std::make_unique<Adam>(options, true);
   fail_unknown("optimizer", options.name, kNames);
 }
 
