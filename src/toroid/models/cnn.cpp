@@ -10,7 +10,7 @@ Value cnn(Net& net, Value x, std::int64_t classes) {
   x = net.relu(net.conv("conv2", x, {.filters = 64, .bias = true}));
   x = net.max_pool(x, {});
   x = net.relu(net.dense("hidden", net.flatten(x), 128));
-  return net.dense("classifier", x, classes);
+  return net.classify(x, classes);
 }
 
 }  // namespace toroid

@@ -7,7 +7,7 @@ Value mlp(Net& net, Value x, std::int64_t classes) {
   x = net.flatten(x);
   x = net.relu(net.dense("hidden1", x, 256));
   x = net.relu(net.dense("hidden2", x, 256));
-  return net.dense("classifier", x, classes);
+  return net.classify(x, classes);
 }
 
 }  // namespace toroid

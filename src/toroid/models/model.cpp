@@ -12,6 +12,11 @@ const std::vector<ModelInfo>& models() {
       {"resnet8", "small residual network (He et al. 2015, 4.2), 1 block a stage", resnet8},
       {"resnet14", "small residual network (He et al. 2015, 4.2), 2 blocks a stage", resnet14},
       {"resnet20", "small residual network (He et al. 2015, 4.2), 3 blocks a stage", resnet20},
+      {"resnet18", "residual network v1.5 (He et al. 2015), 18 layers", resnet18},
+      {"resnet34", "residual network v1.5 (He et al. 2015), 34 layers", resnet34},
+      {"resnet50", "residual network v1.5 (He et al. 2015), 50 layers", resnet50},
+      {"resnet101", "residual network v1.5 (He et al. 2015), 101 layers", resnet101},
+      {"resnet152", "residual network v1.5 (He et al. 2015), 152 layers", resnet152},
   };
   return known;
 }

@@ -14,12 +14,19 @@ struct Built {
   Shape logits;
 };
 
-Built build(const std::string& name, std::int64_t size, std::int64_t channels) {
+struct Pictures {
+  std::int64_t size = 224, channels = 3, classes = 1000;
+  std::int64_t batch = 2;
+  std::vector<std::int64_t> head;
+};
+
+Built build(const std::string& name, const Pictures& pictures) {
+  const auto& [size, channels, classes, batch, head] = pictures;
   Builder builder;
-  Net net(builder, {.partition = {.global_batch = 2, .batch_norm_batch = 2}});
+  Net net(builder, {.partition = {.global_batch = batch, .batch_norm_batch = batch}, .head = head});
   const Value x =
-      builder.input(InputKind::kState, "images", {DType::f32, Shape{2, size, size, channels}});
-  const Value logits = find_model(name).build(net, x, 10);
+      builder.input(InputKind::kState, "images", {DType::f32, Shape{batch, size, size, channels}});
+  const Value logits = find_model(name).build(net, x, classes);
   builder.output("logits", logits);
   Built built{net.variables(), builder.type(logits).shape};
   builder.finish();
@@ -32,10 +39,18 @@ std::int64_t trained(const Built& built) {
   return count;
 }
 
+std::int64_t all(const Built& built) {
+  std::int64_t count = 0;
+  for (const Variable& v : built.variables) count += v.type.elements();
+  return count;
+}
+
 TEST(Models, EveryModelGivesOneRowOfLogitsPerPictureAtUsualSizes) {
   for (const ModelInfo& model : models()) {
     for (const std::int64_t size : {28, 32, 33}) {
-      EXPECT_EQ(build(std::string(model.name), size, 3).logits, (Shape{2, 10})) << model.name;
+      EXPECT_EQ(build(std::string(model.name), {.size = size, .classes = 10}).logits,
+                (Shape{2, 10}))
+          << model.name;
     }
   }
 }
@@ -43,20 +58,35 @@ TEST(Models, EveryModelGivesOneRowOfLogitsPerPictureAtUsualSizes) {
 // By hand. mlp: 784*256+256 + 256*256+256 + 256*10+10. cnn: 9*32+32 + 9*32*64+64 +
 // 7*7*64*128+128 + 128*10+10.
 TEST(Models, ParameterCountsAreThoseOfTheTables) {
-  EXPECT_EQ(trained(build("mlp", 28, 1)), 269322);
-  EXPECT_EQ(trained(build("cnn", 28, 1)), 421642);
+  EXPECT_EQ(trained(build("mlp", {.size = 28, .channels = 1, .classes = 10})), 269322);
+  EXPECT_EQ(trained(build("cnn", {.size = 28, .channels = 1, .classes = 10})), 421642);
 }
 
 // He et al., 2015, table 6: 0.27 M parameters for 20 layers on CIFAR-10. There the shortcuts carry
 // no parameters; the two 1x1 projections and their norms add 16*32+2*32 + 32*64+2*64 here.
 TEST(Models, Resnet20HasThePublishedNumberOfParameters) {
-  EXPECT_EQ(trained(build("resnet20", 32, 3)) - (16 * 32 + 2 * 32 + 32 * 64 + 2 * 64), 269722);
+  EXPECT_EQ(trained(build("resnet20", {.size = 32, .classes = 10})) -
+                (16 * 32 + 2 * 32 + 32 * 64 + 2 * 64),
+            269722);
+}
+
+// torchvision's documentation gives them for its weights.
+TEST(Models, ResidualNetworksHaveTorchvisionsNumbersOfParameters) {
+  EXPECT_EQ(trained(build("resnet18", {})), 11'689'512);
+  EXPECT_EQ(trained(build("resnet34", {})), 21'797'672);
+  EXPECT_EQ(trained(build("resnet50", {})), 25'557'032);
+  EXPECT_EQ(trained(build("resnet101", {})), 44'549'160);
+  EXPECT_EQ(trained(build("resnet152", {})), 60'192'808);
 }
 
 TEST(Models, NamesHaveThePathOfTheirLayer) {
-  const Built built = build("resnet8", 28, 1);
+  const Built built = build("resnet8", {.size = 28, .head = {1024, 64}});
   EXPECT_EQ(built.variables.front().name, "stem/conv/kernel");
-  EXPECT_EQ(built.variables.back().name, "classifier/bias");
+  std::vector<std::string> last;
+  for (auto v = built.variables.end() - 6; v != built.variables.end(); ++v) last.push_back(v->name);
+  EXPECT_EQ(last, (std::vector<std::string>{"head/dense1/kernel", "head/dense1/bias",
+                                            "head/dense2/kernel", "head/dense2/bias",
+                                            "classifier/kernel", "classifier/bias"}));
 }
 
 TEST(Models, UnknownNamesGetTheNearest) {

@@ -39,6 +39,14 @@ Value Net::dense(std::string_view name, Value x, std::int64_t units) {
   return add_bias(builder_, matmul(builder_, x, kernel), bias);
 }
 
+Value Net::classify(Value features, std::int64_t classes) {
+  for (std::size_t i = 0; i < options_.head.size(); ++i) {
+    const auto inside = scope("head");
+    features = relu(dense("dense" + std::to_string(i + 1), features, options_.head[i]));
+  }
+  return dense("classifier", features, classes);
+}
+
 Value Net::batch_norm(std::string_view name, Value x, const BatchNormOptions& options) {
   const auto inside = scope(name);
   const std::int64_t channels = shape(x).back();

@@ -48,9 +48,10 @@ class Net {
     Value weights;             ///< [N] of `dtype`, 0 for padding; "no value" when all are real
     BatchPartition partition;  ///< of the global batch; read by batch norm in training
     bool zero_init_last_gamma = false;
+    std::vector<std::int64_t> head;  ///< widths of the layers that classify() puts first
   };
 
-  Net(Builder& builder, Options options) : builder_(builder), options_(options) {}
+  Net(Builder& builder, Options options) : builder_(builder), options_(std::move(options)) {}
 
   Builder& builder() { return builder_; }
   const Options& options() const { return options_; }
@@ -60,6 +61,9 @@ class Net {
   Value conv(std::string_view name, Value x, const ConvOptions& options);
   /// x [N,inputs] -> [N,units]: kernel [inputs,units], bias [units].
   Value dense(std::string_view name, Value x, std::int64_t units);
+  /// features [N,F] -> logits [N,classes]: dense layers with ReLU head/dense1, head/dense2, ... of
+  /// the widths in Options::head, then the dense layer classifier.
+  Value classify(Value features, std::int64_t classes);
   /// gamma, beta [C]; moving_mean, moving_variance [C], which are not trained.
   Value batch_norm(std::string_view name, Value x, const BatchNormOptions& options = {});
   Value relu(Value x);

@@ -10,5 +10,10 @@ Value cnn(Net& net, Value images, std::int64_t classes);
 Value resnet8(Net& net, Value images, std::int64_t classes);
 Value resnet14(Net& net, Value images, std::int64_t classes);
 Value resnet20(Net& net, Value images, std::int64_t classes);
+Value resnet18(Net& net, Value images, std::int64_t classes);
+Value resnet34(Net& net, Value images, std::int64_t classes);
+Value resnet50(Net& net, Value images, std::int64_t classes);
+Value resnet101(Net& net, Value images, std::int64_t classes);
+Value resnet152(Net& net, Value images, std::int64_t classes);
 
 }  // namespace toroid
