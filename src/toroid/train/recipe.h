@@ -17,6 +17,7 @@ struct Recipe {
   struct Model {
     std::string name;
     std::int64_t classes = 0;
+    std::vector<std::int64_t> head;
     std::string precision = "f32";
     std::int64_t batch_norm_batch = 0;
     bool zero_init_last_gamma = false;

@@ -33,6 +33,7 @@ constexpr Range kPositiveFactor{.low = 0, .high = 1e6, .above = true};
 constexpr Range kEpochs{.low = 0, .high = 1e6};
 constexpr Range kClasses{.low = 0, .high = 1 << 24};
 constexpr Range kBatch{.low = 0, .high = 1 << 24};
+constexpr Range kUnits{.low = 1, .high = 1 << 24};
 constexpr Range kPixels{.low = 0, .high = 1 << 14};
 constexpr Range kThreads{.low = 0, .high = 1024};
 constexpr Range kInt32{.low = 0, .high = std::numeric_limits<std::int32_t>::max()};
@@ -76,6 +77,22 @@ std::vector<std::string> read<std::vector<std::string>>(const RecipeValue& value
   if (const auto* list = std::get_if<std::vector<std::string>>(&value)) return *list;
   fail_usage("expected a list of strings, got {}", got(value));
 }
+template <>
+std::vector<std::int64_t> read<std::vector<std::int64_t>>(const RecipeValue& value) {
+  std::vector<std::int64_t> integers;
+  if (const auto* empty = std::get_if<std::vector<std::string>>(&value); empty && empty->empty()) {
+    return integers;
+  }
+  const auto* numbers = std::get_if<std::vector<double>>(&value);
+  if (!numbers) fail_usage("expected a list of integers, got {}", got(value));
+  for (const double x : *numbers) {
+    if (!kUnits.contains(x) || x != std::floor(x)) {
+      fail_usage("expected integers in {}, got {}", kUnits.text(), got(value));
+    }
+    integers.push_back(static_cast<std::int64_t>(x));
+  }
+  return integers;
+}
 
 template <class T>
 std::string type_name() {
@@ -83,6 +100,7 @@ std::string type_name() {
   if constexpr (std::is_same_v<T, double>) return "number";
   if constexpr (std::is_same_v<T, std::string>) return "string";
   if constexpr (std::is_same_v<T, std::vector<std::string>>) return "list of strings";
+  if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) return "list of integers";
   return "integer";
 }
 
@@ -90,6 +108,8 @@ template <class T>
 RecipeValue to_value(const T& field) {
   if constexpr (std::is_same_v<T, std::uint64_t>) {
     return static_cast<std::int64_t>(field);
+  } else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) {
+    return std::vector<double>(field.begin(), field.end());
   } else {
     return field;
   }
@@ -185,6 +205,11 @@ void add_model(Table& table) {
   table.check([](const Recipe& recipe) { find_model(recipe.model.name); });
   table.number("model.classes", FIELD(model.classes), kClasses,
                "Outputs of the classifier; 0: the data set's number of classes.");
+  table
+      .add("model.head", FIELD(model.head),
+           "Widths of dense layers with ReLU before the classifier, `[1024]` for instance; their "
+           "names are `head/dense1`, `head/dense2`, ...")
+      .range = kUnits.text();
   table.choice("model.precision", FIELD(model.precision), {"f32", "f64"},
                "Type of the arithmetic; f64 is for comparisons, and not for the cpu backend.");
   table.number("model.batch_norm_batch", FIELD(model.batch_norm_batch), kBatch,

@@ -13,7 +13,7 @@ namespace toroid {
 
 struct RecipeKey {
   std::string name;         ///< "train.epochs"
-  std::string type;         ///< "integer", "number", "string", "boolean", "list of strings"
+  std::string type;         ///< "integer", "number", "string", "boolean", "list of integers", ...
   std::string range;        ///< "(0, 1]", "f32 | f64", or ""
   std::string description;  ///< one sentence for the reference
   bool is_path = false;     ///< relative to the recipe's folder

@@ -108,6 +108,20 @@ TEST_F(RecipeFile, WrongTypesAndRangesNameLineKeyAndWhatWasExpected) {
   EXPECT_ERROR(load(kSmall, {"nonsense"}), "--set nonsense: expected KEY=VALUE");
 }
 
+TEST_F(RecipeFile, TheHeadIsAListOfWidths) {
+  EXPECT_EQ(load(kSmall, {"model.head=[1024, 64]"}).model.head,
+            (std::vector<std::int64_t>{1024, 64}));
+  EXPECT_TRUE(load(kSmall, {"model.head=[]"}).model.head.empty());
+  EXPECT_ERROR(load(kSmall, {"model.head=1024"}),
+               "--set: model.head: expected a list of integers, got 1024");
+  EXPECT_ERROR(load(kSmall, {"model.head=[\"wide\"]"}), "expected a list of integers");
+  EXPECT_ERROR(load(kSmall, {"model.head=[64, 0]"}),
+               "expected integers in [1, 16777216], got [64, 0]");
+  EXPECT_ERROR(load(kSmall, {"model.head=[1.5]"}), "expected integers in [1, 16777216], got [1.5]");
+  EXPECT_ERROR(load(kSmall, {"model.head=[64, \"wide\"]"}),
+               "expected a list of strings or a list of numbers");
+}
+
 TEST_F(RecipeFile, MissingKeysAreNamedWithAnExample) {
   EXPECT_ERROR(load(""), "r.toml: the key model.name is missing; for example: name = \"resnet8\"");
   EXPECT_ERROR(load("[model]\nname = \"mlp\"\n[data]\ntrain = \"x\"\n"),
@@ -119,12 +133,14 @@ TEST_F(RecipeFile, MissingKeysAreNamedWithAnExample) {
 
 TEST_F(RecipeFile, WhatIsPrintedReadsBackTheSame) {
   const Recipe recipe = load(kSmall, {"optimizer.weight_decay=0.1", "schedule.rate=3e-7",
-                                      "model.init=we \"quote\".safetensors", "train.seed=77"});
+                                      "model.head=[1024]", "train.seed=77",
+                                      "model.init=we \"quote\".safetensors"});
   const std::string text = to_toml(recipe);
   const Recipe again = parse_recipe(text, "again");
   EXPECT_EQ(to_toml(again), text);
   EXPECT_EQ(again.optimizer.weight_decay, 0.1);
   EXPECT_EQ(again.schedule.rate, 3e-7);
+  EXPECT_EQ(again.model.head, std::vector<std::int64_t>{1024});
   EXPECT_TRUE(result_changing_keys(recipe, recipe).empty());
 }
 

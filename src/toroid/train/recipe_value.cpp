@@ -13,15 +13,16 @@ std::string origin_of(const std::string& name, const toml::source_region& source
   return fmt::format("{}:{}", name, source.begin.line);
 }
 
-std::vector<std::string> strings_of(const toml::array& array, const std::string& key,
-                                    const std::string& origin) {
+RecipeValue list_of(const toml::array& array, const std::string& key, const std::string& origin) {
   std::vector<std::string> strings;
+  std::vector<double> numbers;
   for (const toml::node& item : array) {
-    const auto text = item.value_exact<std::string>();
-    if (!text) fail_usage("{}: {}: expected a list of strings", origin, key);
-    strings.push_back(*text);
+    if (const auto text = item.value_exact<std::string>()) strings.push_back(*text);
+    if (item.is_number()) numbers.push_back(*item.value<double>());
   }
-  return strings;
+  if (strings.size() == array.size()) return strings;
+  if (numbers.size() == array.size()) return numbers;
+  fail_usage("{}: {}: expected a list of strings or a list of numbers", origin, key);
 }
 
 RecipeValue value_of(const toml::node& node, const std::string& key, const std::string& origin) {
@@ -29,7 +30,7 @@ RecipeValue value_of(const toml::node& node, const std::string& key, const std::
   if (const auto* integer = node.as_integer()) return integer->get();
   if (const auto* real = node.as_floating_point()) return real->get();
   if (const auto* text = node.as_string()) return text->get();
-  if (const auto* array = node.as_array()) return strings_of(*array, key, origin);
+  if (const auto* array = node.as_array()) return list_of(*array, key, origin);
   fail_usage("{}: {}: a table, date or time is no value for a recipe", origin, key);
 }
 
@@ -88,6 +89,8 @@ std::string print_toml(const RecipeValue& value) {
           toml::array array;
           for (const std::string& item : v) array.push_back(item);
           out << toml::node_view<toml::node>(array);
+        } else if constexpr (std::is_same_v<T, std::vector<double>>) {
+          out << fmt::format("[{}]", fmt::join(v, ", "));
         } else if constexpr (std::is_same_v<T, double>) {
           // The shortest text that reads back to the same bits, always with a point or exponent.
           std::string text = fmt::format("{}", v);

@@ -8,7 +8,9 @@
 
 namespace toroid {
 
-using RecipeValue = std::variant<bool, std::int64_t, double, std::string, std::vector<std::string>>;
+/// An empty list is one of strings.
+using RecipeValue = std::variant<bool, std::int64_t, double, std::string, std::vector<std::string>,
+                                 std::vector<double>>;
 
 struct RecipeEntry {
   std::string key;  ///< dotted: "train.epochs"

@@ -39,6 +39,7 @@ StepOptions step_options(const Recipe& recipe, const Dataset& dataset, int repli
   const std::int64_t shared = recipe.model.batch_norm_batch;
   return {.model = recipe.model.name,
           .classes = class_count(recipe, dataset),
+          .head = recipe.model.head,
           .image_height = size,
           .image_width = size,
           .channels = dataset.channels(),

@@ -38,7 +38,8 @@ class StepBuilder {
         .training = training,
         .dtype = options_.dtype,
         .partition = {options_.global_batch, options_.replicas, options_.batch_norm_batch},
-        .zero_init_last_gamma = options_.zero_init_last_gamma};
+        .zero_init_last_gamma = options_.zero_init_last_gamma,
+        .head = options_.head};
     if (masked) {
       const Value weights =
           builder_.input(InputKind::kBatch, "weights", {DType::f32, Shape{slots_}});

@@ -14,6 +14,7 @@ namespace toroid {
 struct StepOptions {
   std::string model;
   std::int64_t classes = 0;
+  std::vector<std::int64_t> head;  ///< widths of dense layers before the classifier
   std::int64_t image_height = 0, image_width = 0, channels = 0;
   std::int64_t global_batch = 0;
   int replicas = 1;          ///< the data axis
