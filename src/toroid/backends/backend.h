@@ -51,13 +51,50 @@ class State {
   virtual void write(const std::string& name, const Tensor& value) = 0;
 };
 
+/// One node of a compiled graph and the time that it took, over all runs so far.
+struct NodeTime {
+  std::string path;     ///< in its graph
+  std::string_view op;  ///< the op's label
+  std::int64_t runs = 0;
+  double seconds = 0;
+  Cost cost;  ///< of one run
+};
+
+/// One run of one node, for a trace. `node` is its place in node_times().
+struct NodeEvent {
+  int node = 0;
+  double start = 0;  ///< seconds on the machine's steady clock
+  double seconds = 0;
+};
+
+/// The memory of a compiled graph, in bytes.
+struct MemoryUse {
+  std::size_t arena = 0;  ///< everything between a step's inputs and its results
+  std::size_t live = 0;   ///< of it in use at the busiest node: no arena needs less
+  std::string busiest;    ///< that node's path
+  struct Buffer {
+    std::string path;  ///< of the value that lies there, or of the node whose scratch it is
+    std::size_t bytes = 0;
+  };
+  std::vector<Buffer> at_busiest;  ///< what is in use there, the largest first
+};
+
 /// A compiled graph. One executable runs one step at a time.
 class Executable {
  public:
   virtual ~Executable() = default;
   /// Runs one step: reads and updates `state`, which must hold every variable of the graph.
-  /// `batches` has one entry per local replica; a graph that takes no batch ignores it.
-  virtual Outputs run(State& state, std::span<const Batch> batches, const Scalars& scalars) = 0;
+  /// `batches` has one entry per local replica; a graph that takes no batch ignores it. The outputs
+  /// stay as they are until the next run.
+  virtual const Outputs& run(State& state, std::span<const Batch> batches,
+                             const Scalars& scalars) = 0;
+
+  /// What each node took, in execution order; nothing where the backend does not know.
+  virtual std::vector<NodeTime> node_times() const { return {}; }
+  /// From now on each run adds its nodes' events to `events`, or to nothing when it is null.
+  virtual void trace(std::vector<NodeEvent>* /*events*/) {}
+  /// Nothing but zeros where the backend does not know.
+  virtual MemoryUse memory() const { return {}; }
 };
 
 /// A way to execute graphs; alive longer than what it made.

@@ -109,7 +109,10 @@ void CpuExecutable::place_buffers() {
     if (bytes > 0) want({bytes, step.node, step.node}, step.scratch);
   }
   const int end = static_cast<int>(graph_.nodes.size());
-  for (const Binding& output : graph_.outputs) outputs_.push_back({&output});
+  for (const Binding& output : graph_.outputs) {
+    results_.push_back({&output});
+    outputs_.emplace(output.name, Tensor(graph_.type(output.value)));
+  }
   for (const Binding& update : graph_.updates) updates_.push_back({&update});
   for (Result& update : updates_) {
     const Value value = update.binding->value;
@@ -140,7 +143,7 @@ void CpuExecutable::connect(const StorageAssignment& storage, std::vector<std::b
       link({step.node, static_cast<int>(i)}, step.outputs[i]);
     }
   }
-  for (auto* results : {&updates_, &outputs_}) {
+  for (auto* results : {&updates_, &results_}) {
     for (Result& result : *results) link(result.binding->value, result.data);
   }
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -149,7 +152,8 @@ void CpuExecutable::connect(const StorageAssignment& storage, std::vector<std::b
   }
 }
 
-Outputs CpuExecutable::run(State& state, std::span<const Batch> batches, const Scalars& scalars) {
+const Outputs& CpuExecutable::run(State& state, std::span<const Batch> batches,
+                                  const Scalars& scalars) {
   const ThreadSettings settings(threads_);
   bring_in(state, batches, scalars);
   try {
@@ -158,9 +162,9 @@ Outputs CpuExecutable::run(State& state, std::span<const Batch> batches, const S
     for (auto& request : in_flight_) request.reset();
     throw;
   }
-  Outputs outputs = take_outputs();
+  take_outputs();
   apply_updates(state);
-  return outputs;
+  return outputs_;
 }
 
 void CpuExecutable::bring_in(State& state, std::span<const Batch> batches, const Scalars& scalars) {
@@ -196,14 +200,11 @@ void CpuExecutable::run_steps() {
   }
 }
 
-Outputs CpuExecutable::take_outputs() const {
-  Outputs outputs;
-  for (const Result& output : outputs_) {
-    Tensor tensor(graph_.type(output.binding->value));
-    if (tensor.bytes() > 0) std::memcpy(tensor.raw(), output.data, tensor.bytes());
-    outputs.emplace(output.binding->name, std::move(tensor));
+void CpuExecutable::take_outputs() {
+  for (const Result& result : results_) {
+    Tensor& tensor = outputs_.at(result.binding->name);
+    if (tensor.bytes() > 0) std::memcpy(tensor.raw(), result.data, tensor.bytes());
   }
-  return outputs;
 }
 
 // Variables change only here, when nothing can fail any more. One that takes over another's old

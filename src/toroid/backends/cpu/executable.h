@@ -18,7 +18,8 @@ class CpuExecutable : public Executable {
   CpuExecutable& operator=(const CpuExecutable&) = delete;
   ~CpuExecutable() override;
 
-  Outputs run(State& state, std::span<const Batch> batches, const Scalars& scalars) override;
+  const Outputs& run(State& state, std::span<const Batch> batches,
+                     const Scalars& scalars) override;
 
  private:
   // One node: its kernel and the buffers that it runs on.
@@ -46,7 +47,7 @@ class CpuExecutable : public Executable {
   void connect(const StorageAssignment& storage, std::vector<std::byte*>& addresses);
   void bring_in(State& state, std::span<const Batch> batches, const Scalars& scalars);
   void run_steps();
-  Outputs take_outputs() const;
+  void take_outputs();
   void apply_updates(State& state);
 
   Graph graph_;
@@ -55,7 +56,8 @@ class CpuExecutable : public Executable {
   InFlight in_flight_;  // goes before the arena, which requests may still touch
   std::vector<Step> steps_;
   std::vector<ExternalInput> external_;
-  std::vector<Result> updates_, outputs_;
+  std::vector<Result> updates_, results_;
+  Outputs outputs_;
 };
 
 }  // namespace toroid::cpu

@@ -58,7 +58,8 @@ class ReferenceExecutable : public Executable {
     }
   }
 
-  Outputs run(State& state, std::span<const Batch> batches, const Scalars& scalars) override {
+  const Outputs& run(State& state, std::span<const Batch> batches,
+                     const Scalars& scalars) override {
     HostState& variables = host_state_for(graph_, state);
     const Batch* batch = only_batch(graph_, batches);
     Run run(graph_.nodes.size());
@@ -71,12 +72,11 @@ class ReferenceExecutable : public Executable {
       }
       for (const std::size_t unused : freed_[i]) run.values[unused].clear();
     }
-    Outputs outputs;
-    for (const Binding& output : graph_.outputs) outputs[output.name] = run.at(output.value);
+    for (const Binding& output : graph_.outputs) outputs_[output.name] = run.at(output.value);
     for (const Binding& update : graph_.updates) {
       variables.tensor(update.name) = run.at(update.value);
     }
-    return outputs;
+    return outputs_;
   }
 
  private:
@@ -126,6 +126,7 @@ class ReferenceExecutable : public Executable {
   std::vector<Kernel> kernels_;                  // by node, null for inputs
   std::vector<std::vector<std::size_t>> freed_;  // by node
   Communicator& communicator_;
+  Outputs outputs_;
 };
 
 class ReferenceBackend : public Backend {

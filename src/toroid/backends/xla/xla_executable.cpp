@@ -86,7 +86,8 @@ std::unique_ptr<PjrtBuffer> XlaExecutable::feed(const Input& input, std::span<co
   return client_->buffer_from_host(tensor.converted(input.type.dtype), device);
 }
 
-Outputs XlaExecutable::run(State& state, std::span<const Batch> batches, const Scalars& scalars) {
+const Outputs& XlaExecutable::run(State& state, std::span<const Batch> batches,
+                                  const Scalars& scalars) {
   XlaState& variables = checked(state);
   check_batches(batches);
   const std::vector<int>& devices = program_->devices();
@@ -110,12 +111,11 @@ Outputs XlaExecutable::run(State& state, std::span<const Batch> batches, const S
       variables.replace(replica, variable, std::move(results[replica][k]));
     }
   }
-  Outputs outputs;
   for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
     const Binding& output = graph_.outputs[i];
-    outputs.emplace(output.name, fetch(results, graph_.updates.size() + i, output));
+    outputs_.insert_or_assign(output.name, fetch(results, graph_.updates.size() + i, output));
   }
-  return outputs;
+  return outputs_;
 }
 
 Tensor XlaExecutable::fetch(const std::vector<PjrtBuffers>& results, std::size_t result,

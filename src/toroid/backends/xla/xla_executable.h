@@ -16,7 +16,8 @@ class XlaExecutable final : public Executable {
   /// Replica r runs on devices[r]; Error when the plugin would place it elsewhere.
   XlaExecutable(std::shared_ptr<PjrtClient> client, const std::vector<int>& devices, Graph graph);
 
-  Outputs run(State& state, std::span<const Batch> batches, const Scalars& scalars) override;
+  const Outputs& run(State& state, std::span<const Batch> batches,
+                     const Scalars& scalars) override;
 
  private:
   XlaState& checked(State& state) const;
@@ -30,6 +31,7 @@ class XlaExecutable final : public Executable {
   Graph graph_;
   std::vector<Input> inputs_;  // the program's parameters, in order
   std::unique_ptr<PjrtExecutable> program_;
+  Outputs outputs_;
 };
 
 }  // namespace toroid
