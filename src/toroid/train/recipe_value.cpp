@@ -1,5 +1,6 @@
 #include "toroid/train/recipe_value.h"
 
+#include <fmt/format.h>
 #include <toml++/toml.h>
 
 #include <sstream>
