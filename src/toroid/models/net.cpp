@@ -22,12 +22,14 @@ Value Net::variable(std::string_view name, Shape shape, Initializer initializer,
 Value Net::conv(std::string_view name, Value x, const ConvOptions& options) {
   const auto inside = scope(name);
   const Shape input = shape(x);
-  const Value kernel =
-      variable("kernel", {options.kernel[0], options.kernel[1], input.back(), options.filters},
-               Initializer::kHeNormalFanOut);
+  const Value kernel = variable(
+      "kernel",
+      {options.kernel[0], options.kernel[1], input.back() / options.groups, options.filters},
+      Initializer::kHeNormalFanOut);
   const Padding padding =
       options.padding.value_or(same_padding({input[1], input[2]}, options.kernel, options.stride));
-  const Value y = conv2d(builder_, x, kernel, {.stride = options.stride, .padding = padding});
+  const Value y = conv2d(builder_, x, kernel,
+                         {.stride = options.stride, .padding = padding, .groups = options.groups});
   if (!options.bias) return y;
   return add_bias(builder_, y, variable("bias", {options.filters}, Initializer::kZeros));
 }

@@ -38,6 +38,7 @@ struct ConvOptions {
   std::array<std::int64_t, 2> stride{1, 1};
   std::optional<Padding> padding;  ///< default: TensorFlow's SAME
   bool bias = false;               ///< off where batch norm follows
+  std::int64_t groups = 1;         ///< of channels and filters; see ops/conv2d.h
 };
 
 class Net {
@@ -57,7 +58,7 @@ class Net {
   const Options& options() const { return options_; }
   const Shape& shape(Value value) const { return builder_.type(value).shape; }
 
-  /// kernel [kh,kw,C,filters] (He normal), bias [filters] (zeros).
+  /// kernel [kh,kw,C/groups,filters] (He normal), bias [filters] (zeros).
   Value conv(std::string_view name, Value x, const ConvOptions& options);
   /// x [N,inputs] -> [N,units]: kernel [inputs,units], bias [units].
   Value dense(std::string_view name, Value x, std::int64_t units);

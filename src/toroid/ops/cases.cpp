@@ -69,6 +69,7 @@ struct Window {
   std::int64_t channels, filters;
   Size kernel, stride;
   Padding padding;
+  std::int64_t groups = 1;
 };
 
 std::vector<Window> windows() {
@@ -86,17 +87,41 @@ std::vector<Window> windows() {
   };
 }
 
-void add_convolutions(Cases& cases) {
-  for (const Window& w : windows()) {
+std::vector<Window> grouped_windows() {
+  return {
+      {"1x1 picture, 2 groups", 2, {1, 1}, 2, 2, {1, 1}, {1, 1}, {0, 0, 0, 0}, 2},
+      {"3x3 same, 2 groups", 2, {5, 7}, 6, 4, {3, 3}, {1, 1}, {1, 1, 1, 1}, 2},
+      {"5 groups of odd size, stride 2", 1, {9, 7}, 15, 35, {3, 2}, {2, 2}, {1, 0, 0, 1}, 5},
+      {"groups of 16 channels", 1, {6, 6}, 32, 64, {3, 3}, {1, 1}, {1, 1, 1, 1}, 2},
+      {"depthwise", 2, {7, 5}, 17, 17, {3, 3}, {1, 1}, {1, 1, 1, 1}, 17},
+      {"depthwise, two filters a channel, stride 2",
+       2,
+       {6, 8},
+       3,
+       6,
+       {5, 5},
+       {2, 2},
+       {1, 2, 1, 2},
+       3},
+  };
+}
+
+void add_convolutions(Cases& cases, const std::vector<Window>& convolutions) {
+  for (const Window& w : convolutions) {
     const Size out = window_output(w.input, w.kernel, w.stride, w.padding);
     const Operand x = cases.normal({w.n, w.input[0], w.input[1], w.channels});
-    const Operand kernel = cases.normal({w.kernel[0], w.kernel[1], w.channels, w.filters});
+    const Operand kernel =
+        cases.normal({w.kernel[0], w.kernel[1], w.channels / w.groups, w.filters});
     const Operand dy = cases.normal({w.n, out[0], out[1], w.filters});
-    cases.add(Conv2d{.stride = w.stride, .padding = w.padding}, w.label, {x, kernel}, {0, 1});
-    cases.add(Conv2dInputGradient{.stride = w.stride, .padding = w.padding, .input_size = w.input},
-              w.label, {dy, kernel});
+    cases.add(Conv2d{.stride = w.stride, .padding = w.padding, .groups = w.groups}, w.label,
+              {x, kernel}, {0, 1});
     cases.add(
-        Conv2dKernelGradient{.stride = w.stride, .padding = w.padding, .kernel_size = w.kernel},
+        Conv2dInputGradient{
+            .stride = w.stride, .padding = w.padding, .input_size = w.input, .groups = w.groups},
+        w.label, {dy, kernel});
+    cases.add(
+        Conv2dKernelGradient{
+            .stride = w.stride, .padding = w.padding, .kernel_size = w.kernel, .groups = w.groups},
         w.label, {x, dy});
   }
 }
@@ -286,7 +311,8 @@ void add_relu(Cases& cases) {
 
 std::vector<OpCase> op_cases(DType float_type) {
   Cases cases(float_type);
-  add_convolutions(cases);
+  add_convolutions(cases, windows());
+  add_convolutions(cases, grouped_windows());
   add_pools(cases);
   add_dense(cases);
   add_batch_norm(cases);

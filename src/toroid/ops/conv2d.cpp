@@ -1,5 +1,7 @@
 #include "toroid/ops/conv2d.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "toroid/base/error.h"
@@ -14,7 +16,16 @@ NotDifferentiable second_order() {
   return {"second derivatives of convolutions are not needed to train"};
 }
 
-// Output height and width for types x [N,H,W,C] and kernel [kh,kw,C,K] that fit each other.
+// That the groups divide the input's channels and the filters.
+void expect_groups(std::int64_t groups, std::int64_t channels, std::int64_t filters) {
+  if (groups < 1) fail("groups must be at least 1, is {}", groups);
+  if (channels % groups != 0 || filters % groups != 0) {
+    fail("{} groups must divide the {} input channels and the {} filters", groups, channels,
+         filters);
+  }
+}
+
+// Output height and width for types x [N,H,W,C] and kernel [kh,kw,C/G,K] that fit each other.
 Size output_size(const Shape& x, const Shape& kernel, Size stride, Padding padding) {
   return window_output({x[1], x[2]}, {kernel[0], kernel[1]}, stride, padding);
 }
@@ -68,8 +79,10 @@ std::vector<TensorType> Conv2d::infer(Types inputs) const {
   expect_rank(kernel, 4, "kernel");
   expect_float(x, "x");
   expect_dtype(kernel, x.dtype, "kernel");
-  if (kernel.shape[2] != x.shape[3]) {
-    fail("the kernel expects {} input channels, x has {}", kernel.shape[2], x.shape[3]);
+  expect_groups(groups, x.shape[3], kernel.shape[3]);
+  if (kernel.shape[2] * groups != x.shape[3]) {
+    fail("the kernel expects {} input channels{}, x has {}", kernel.shape[2],
+         groups == 1 ? "" : fmt::format(" in each of {} groups", groups), x.shape[3]);
   }
   const Size size = output_size(x.shape, kernel.shape, stride, padding);
   return {{x.dtype, Shape{x.shape[0], size[0], size[1], kernel.shape[3]}}};
@@ -83,10 +96,12 @@ Gradient Conv2d::gradient(GradientContext& context) const {
   const Size kernel_size{kernel[0], kernel[1]};
   const Value dy = context.output_gradient();
   const Value dx = builder.add(
-      Conv2dInputGradient{.stride = stride, .padding = padding, .input_size = input_size},
+      Conv2dInputGradient{
+          .stride = stride, .padding = padding, .input_size = input_size, .groups = groups},
       {dy, context.input(1)});
   const Value dkernel = builder.add(
-      Conv2dKernelGradient{.stride = stride, .padding = padding, .kernel_size = kernel_size},
+      Conv2dKernelGradient{
+          .stride = stride, .padding = padding, .kernel_size = kernel_size, .groups = groups},
       {context.input(0), dy});
   return std::vector<Value>{dx, dkernel};
 }
@@ -106,7 +121,8 @@ std::vector<TensorType> Conv2dInputGradient::infer(Types inputs) const {
   if (kernel.shape[3] != dy.shape[3]) {
     fail("the kernel has {} output channels, dy has {}", kernel.shape[3], dy.shape[3]);
   }
-  const Shape x{dy.shape[0], input_size[0], input_size[1], kernel.shape[2]};
+  const Shape x{dy.shape[0], input_size[0], input_size[1], kernel.shape[2] * groups};
+  expect_groups(groups, x[3], kernel.shape[3]);
   expect_output(dy, output_size(x, kernel.shape, stride, padding), "input size");
   return {{dy.dtype, x}};
 }
@@ -128,7 +144,8 @@ std::vector<TensorType> Conv2dKernelGradient::infer(Types inputs) const {
   expect_float(x, "x");
   expect_dtype(dy, x.dtype, "dy");
   if (x.shape[0] != dy.shape[0]) fail("x has {} examples, dy has {}", x.shape[0], dy.shape[0]);
-  const Shape kernel{kernel_size[0], kernel_size[1], x.shape[3], dy.shape[3]};
+  expect_groups(groups, x.shape[3], dy.shape[3]);
+  const Shape kernel{kernel_size[0], kernel_size[1], x.shape[3] / groups, dy.shape[3]};
   expect_output(dy, output_size(x.shape, kernel, stride, padding), "x and kernel size");
   return {{x.dtype, kernel}};
 }

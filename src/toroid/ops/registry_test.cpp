@@ -180,6 +180,11 @@ TEST(OpErrors, SayWhatIsWrongAndWhatWasExpected) {
   const Value labels = value("labels", DType::i32, {8});
   EXPECT_ERROR(conv2d(builder, image, kernel, {}),
                "conv2d(f32[8,4,4,3], f32[3,3,4,16]): the kernel expects 4 input channels, x has 3");
+  EXPECT_ERROR(conv2d(builder, image, kernel, {.groups = 2}),
+               "2 groups must divide the 3 input channels and the 16 filters");
+  EXPECT_ERROR(conv2d(builder, image, kernel, {.groups = 0}), "groups must be at least 1, is 0");
+  EXPECT_ERROR(conv2d(builder, value("wide", DType::f32, {8, 4, 4, 6}), kernel, {.groups = 2}),
+               "the kernel expects 4 input channels in each of 2 groups, x has 6");
   EXPECT_ERROR(matmul(builder, matrix, vector),
                "matmul(f32[3,7], f32[7]): b must have rank 2, is f32[7]");
   EXPECT_ERROR(matmul(builder, matrix, matrix),

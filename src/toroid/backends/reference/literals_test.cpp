@@ -77,6 +77,17 @@ TEST(ReferenceLiterals, Conv2dGradients) {
   expect_values(run(Conv2dKernelGradient{.kernel_size = {2, 2}}, {x, dy})[0], {5, 8, 14, 17});
 }
 
+// Channels 0 and 1 meet filter 0, channels 2 and 3 filter 1.
+TEST(ReferenceLiterals, Conv2dOfGroupsAndItsGradients) {
+  const Tensor x = f64({1, 1, 1, 4}, {1, 2, 3, 4}), dy = f64({1, 1, 1, 2}, {5, 7});
+  const Tensor kernel = f64({1, 1, 2, 2}, {1, 10, 100, 1000});
+  expect_values(run(Conv2d{.groups = 2}, {x, kernel})[0], {201, 4030});
+  expect_values(run(Conv2dInputGradient{.input_size = {1, 1}, .groups = 2}, {dy, kernel})[0],
+                {5, 500, 70, 7000});
+  expect_values(run(Conv2dKernelGradient{.kernel_size = {1, 1}, .groups = 2}, {x, dy})[0],
+                {5, 21, 10, 28});
+}
+
 TEST(ReferenceLiterals, MatmulAndItsTransposes) {
   const Tensor a = f64({2, 3}, {1, 2, 3, 4, 5, 6}), b = f64({2, 2}, {1, 10, 100, 1000});
   expect_values(run(Matmul{.transpose_a = true}, {a, b})[0], {401, 4010, 502, 5020, 603, 6030});

@@ -202,6 +202,14 @@ Ssa StablehloText::is_finite(const Ssa& x) {
                                   mlir_type(result)));
 }
 
+Ssa StablehloText::transpose(const Ssa& x, const Dims& axes) {
+  Dims dims;
+  for (const std::int64_t axis : axes) dims.push_back(x.type.shape[static_cast<int>(axis)]);
+  const TensorType result{x.type.dtype, Shape(std::move(dims))};
+  return line(result, fmt::format("stablehlo.transpose {}, dims = {} : ({}) -> {}", x.name,
+                                  mlir_list(axes), mlir_type(x.type), mlir_type(result)));
+}
+
 Ssa StablehloText::convert(const Ssa& x, DType dtype) {
   if (x.type.dtype == dtype) return x;
   const TensorType result{dtype, x.type.shape};

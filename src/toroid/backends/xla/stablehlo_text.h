@@ -72,6 +72,8 @@ class StablehloText {
   /// x < 0 ? 0 : x, so that NaN stays: XLA's CPU compiler lets `maximum` drop it.
   Ssa relu(const Ssa& x);
   Ssa is_finite(const Ssa& x);
+  /// Axis i of the result is x's axis `axes[i]`.
+  Ssa transpose(const Ssa& x, const Dims& axes);
   /// These three return x itself when nothing would change.
   Ssa convert(const Ssa& x, DType dtype);
   Ssa reshape(const Ssa& x, const Shape& shape);
