@@ -17,6 +17,9 @@ const std::vector<ModelInfo>& models() {
       {"resnet50", "residual network v1.5 (He et al. 2015), 50 layers", resnet50},
       {"resnet101", "residual network v1.5 (He et al. 2015), 101 layers", resnet101},
       {"resnet152", "residual network v1.5 (He et al. 2015), 152 layers", resnet152},
+      {"resnet50_v2", "residual network with pre-activation (Keras' ResNet50V2)", resnet50_v2},
+      {"resnet101_v2", "residual network with pre-activation (Keras' ResNet101V2)", resnet101_v2},
+      {"resnet152_v2", "residual network with pre-activation (Keras' ResNet152V2)", resnet152_v2},
   };
   return known;
 }

@@ -79,6 +79,14 @@ TEST(Models, ResidualNetworksHaveTorchvisionsNumbersOfParameters) {
   EXPECT_EQ(trained(build("resnet152", {})), 60'192'808);
 }
 
+// As Keras' summaries print them.
+TEST(Models, PreActivationNetworksHaveKerasNumbersOfParameters) {
+  EXPECT_EQ(trained(build("resnet50_v2", {})), 25'568'360);
+  EXPECT_EQ(all(build("resnet50_v2", {})), 25'613'800);
+  EXPECT_EQ(all(build("resnet101_v2", {})), 44'675'560);
+  EXPECT_EQ(all(build("resnet152_v2", {})), 60'380'648);
+}
+
 TEST(Models, NamesHaveThePathOfTheirLayer) {
   const Built built = build("resnet8", {.size = 28, .head = {1024, 64}});
   EXPECT_EQ(built.variables.front().name, "stem/conv/kernel");

@@ -15,5 +15,8 @@ Value resnet34(Net& net, Value images, std::int64_t classes);
 Value resnet50(Net& net, Value images, std::int64_t classes);
 Value resnet101(Net& net, Value images, std::int64_t classes);
 Value resnet152(Net& net, Value images, std::int64_t classes);
+Value resnet50_v2(Net& net, Value images, std::int64_t classes);
+Value resnet101_v2(Net& net, Value images, std::int64_t classes);
+Value resnet152_v2(Net& net, Value images, std::int64_t classes);
 
 }  // namespace toroid
