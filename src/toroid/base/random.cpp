@@ -9,22 +9,22 @@ namespace toroid {
 
 std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 2> key,
                                     std::array<std::uint32_t, 4> c) {
-  for (int round = 0; round < 10; ++round) {
-    const std::uint64_t p0 = std::uint64_t{0xD2511F53} * c[0];
-    const std::uint64_t p1 = std::uint64_t{0xCD9E8D57} * c[2];
-    c = {static_cast<std::uint32_t>(p1 >> 32) ^ c[1] ^ key[0], static_cast<std::uint32_t>(p1),
-         static_cast<std::uint32_t>(p0 >> 32) ^ c[3] ^ key[1], static_cast<std::uint32_t>(p0)};
-    key[0] += 0x9E3779B9;
-    key[1] += 0xBB67AE85;
+  for (int round = 0; round < kPhiloxRounds; ++round) {
+    philox_round(key[0], key[1], c[0], c[1], c[2], c[3]);
+    philox_next_key(key[0], key[1]);
   }
   return c;
 }
 
-Random::Random(std::uint64_t seed, std::string_view purpose, std::uint32_t a, std::uint32_t b)
-    : key_{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)} {
+std::uint32_t purpose_hash(std::string_view purpose) {
   std::uint32_t hash = 2166136261U;
   for (const char c : purpose) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
-  counter_ = {0, hash, a, b};
+  return hash;
+}
+
+Random::Random(std::uint64_t seed, std::string_view purpose, std::uint32_t a, std::uint32_t b)
+    : key_{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)} {
+  counter_ = {0, purpose_hash(purpose), a, b};
 }
 
 std::uint32_t Random::next() {
