@@ -1,15 +1,17 @@
 // The worked cases of every op; see registry.h.
+#include "toroid/ops/cases.h"
+
 #include <fmt/format.h>
 
 #include "toroid/ops/batch_norm.h"
 #include "toroid/ops/collectives.h"
+#include "toroid/ops/concat.h"
 #include "toroid/ops/constant.h"
-#include "toroid/ops/conv2d.h"
+#include "toroid/ops/dropout.h"
 #include "toroid/ops/elementwise.h"
+#include "toroid/ops/local_response_norm.h"
 #include "toroid/ops/matmul.h"
-#include "toroid/ops/max_pool.h"
 #include "toroid/ops/normalize_images.h"
-#include "toroid/ops/registry.h"
 #include "toroid/ops/relu.h"
 #include "toroid/ops/softmax_cross_entropy.h"
 #include "toroid/ops/sum.h"
@@ -17,137 +19,49 @@
 namespace toroid {
 namespace {
 
-using Size = std::array<std::int64_t, 2>;
-
-class Cases {
- public:
-  explicit Cases(DType float_type) : float_(float_type) {}
-
-  Operand normal(Shape shape) const { return {{float_, std::move(shape)}, Fill::kNormal}; }
-  Operand positive(Shape shape) const { return {{float_, std::move(shape)}, Fill::kPositive}; }
-  Operand distinct(Shape shape) const { return {{float_, std::move(shape)}, Fill::kDistinct}; }
-  Operand mask(Shape shape) const { return {{float_, std::move(shape)}, Fill::kMask}; }
-  static Operand labels(std::int64_t n, int bound) {
-    return {{DType::i32, Shape{n}}, Fill::kLabels, bound};
-  }
-
-  // One op; the operands' positions that may be differentiated.
-  void add(const Op& op, std::string label, std::vector<Operand> operands,
-           std::vector<std::size_t> differentiable = {}) {
-    const std::string name(op.name());
-    cases_.push_back({name, std::move(label), std::move(operands),
-                      [op](Builder& builder, const std::vector<Value>& inputs) {
-                        return builder.add_all(op, inputs);
-                      },
-                      std::move(differentiable)});
-  }
-
-  // A collective start with its done; counted as a case of both.
-  void add_collective(const Op& start, const std::vector<Operand>& operands) {
-    std::vector<std::size_t> all;
-    for (std::size_t i = 0; i < operands.size(); ++i) all.push_back(i);
-    const auto build = [start](Builder& builder, const std::vector<Value>& inputs) {
-      return builder.add_all(CollectiveDone{}, builder.add_all(start, inputs));
-    };
-    cases_.push_back({std::string(start.name()), "group of one", operands, build, all});
-    cases_.push_back(
-        {std::string(CollectiveDone::kName), std::string(start.name()), operands, build, all});
-  }
-
-  DType float_type() const { return float_; }
-  std::vector<OpCase> take() { return std::move(cases_); }
-
- private:
-  DType float_;
-  std::vector<OpCase> cases_;
-};
-
-struct Window {
-  std::string label;
-  std::int64_t n;
-  Size input;
-  std::int64_t channels, filters;
-  Size kernel, stride;
-  Padding padding;
-  std::int64_t groups = 1;
-};
-
-std::vector<Window> windows() {
-  return {
-      {"1x1 picture", 2, {1, 1}, 3, 5, {1, 1}, {1, 1}, {0, 0, 0, 0}},
-      {"1x1 picture under a padded 3x3", 1, {1, 1}, 1, 1, {3, 3}, {1, 1}, {1, 1, 1, 1}},
-      {"3x3 same", 2, {5, 7}, 3, 17, {3, 3}, {1, 1}, {1, 1, 1, 1}},
-      {"3x3 stride 2, padding below and right", 2, {6, 8}, 4, 8, {3, 3}, {2, 2}, {0, 1, 0, 1}},
-      {"padding on one side", 1, {4, 5}, 2, 3, {2, 3}, {1, 2}, {1, 0, 0, 2}},
-      {"stride above the kernel", 3, {9, 7}, 5, 6, {2, 1}, {3, 4}, {0, 0, 0, 0}},
-      {"rows left over by the stride", 1, {8, 9}, 1, 2, {3, 3}, {3, 2}, {0, 0, 1, 0}},
-      {"1x1 projection, stride 2", 2, {7, 5}, 20, 33, {1, 1}, {2, 2}, {0, 0, 0, 0}},
-      {"16 channels", 2, {6, 6}, 16, 32, {3, 3}, {1, 1}, {1, 1, 1, 1}},
-      {"7x7 stem", 1, {15, 15}, 3, 8, {7, 7}, {2, 2}, {3, 3, 3, 3}},
-  };
+void add_joins(Cases& cases) {
+  cases.add(Concat{.axis = 3}, "channels",
+            {cases.normal({2, 3, 5, 1}), cases.normal({2, 3, 5, 17}), cases.normal({2, 3, 5, 4})},
+            {0, 1, 2});
+  cases.add(Concat{.axis = 0}, "examples", {cases.normal({2, 3}), cases.normal({1, 3})}, {0, 1});
+  cases.add(Concat{.axis = 1}, "middle, one operand twice the other",
+            {cases.normal({3, 2, 2}), cases.normal({3, 4, 2})}, {0, 1});
+  cases.add(Concat{}, "one", {cases.normal({3})}, {0});
+  const Operand x = cases.normal({2, 3, 5, 7});
+  cases.add(Slice{.axis = 3, .start = 2, .limit = 5}, "channels", {x}, {0});
+  cases.add(Slice{.axis = 0, .start = 0, .limit = 1}, "first example", {x}, {0});
+  cases.add(Slice{.axis = 2, .start = 4, .limit = 5}, "last column", {x}, {0});
+  cases.add(Slice{.axis = 1, .start = 0, .limit = 3}, "all", {x}, {0});
 }
 
-std::vector<Window> grouped_windows() {
-  return {
-      {"1x1 picture, 2 groups", 2, {1, 1}, 2, 2, {1, 1}, {1, 1}, {0, 0, 0, 0}, 2},
-      {"3x3 same, 2 groups", 2, {5, 7}, 6, 4, {3, 3}, {1, 1}, {1, 1, 1, 1}, 2},
-      {"5 groups of odd size, stride 2", 1, {9, 7}, 15, 35, {3, 2}, {2, 2}, {1, 0, 0, 1}, 5},
-      {"groups of 16 channels", 1, {6, 6}, 32, 64, {3, 3}, {1, 1}, {1, 1, 1, 1}, 2},
-      {"depthwise", 2, {7, 5}, 17, 17, {3, 3}, {1, 1}, {1, 1, 1, 1}, 17},
-      {"depthwise, two filters a channel, stride 2",
-       2,
-       {6, 8},
-       3,
-       6,
-       {5, 5},
-       {2, 2},
-       {1, 2, 1, 2},
-       3},
+void add_dropout(Cases& cases) {
+  const auto operands = [&](const Shape& x) {
+    return std::vector<Operand>{cases.normal(x),
+                                {{DType::u32, Shape{x[0]}}, Fill::kWords},
+                                {{DType::u32, Shape{}}, Fill::kWords},
+                                {{DType::i32, Shape{}}, Fill::kLabels, 100000}};
   };
+  cases.add(Dropout{.rate = 0.5, .key = 0x9E3779B9}, "dense", operands({3, 37}), {0});
+  cases.add(Dropout{.rate = 0.2, .key = 1}, "picture", operands({2, 5, 7, 9}), {0});
+  cases.add(Dropout{.rate = 0.9, .key = 0xffffffff}, "one element", operands({5, 1}), {0});
+  cases.add(Dropout{.rate = 0.3, .key = 7}, "vector", operands({6}), {0});
+  cases.add(Dropout{.rate = 0, .key = 7}, "rate 0", operands({2, 8}), {0});
 }
 
-void add_convolutions(Cases& cases, const std::vector<Window>& convolutions) {
-  for (const Window& w : convolutions) {
-    const Size out = window_output(w.input, w.kernel, w.stride, w.padding);
-    const Operand x = cases.normal({w.n, w.input[0], w.input[1], w.channels});
-    const Operand kernel =
-        cases.normal({w.kernel[0], w.kernel[1], w.channels / w.groups, w.filters});
-    const Operand dy = cases.normal({w.n, out[0], out[1], w.filters});
-    cases.add(Conv2d{.stride = w.stride, .padding = w.padding, .groups = w.groups}, w.label,
-              {x, kernel}, {0, 1});
-    cases.add(
-        Conv2dInputGradient{
-            .stride = w.stride, .padding = w.padding, .input_size = w.input, .groups = w.groups},
-        w.label, {dy, kernel});
-    cases.add(
-        Conv2dKernelGradient{
-            .stride = w.stride, .padding = w.padding, .kernel_size = w.kernel, .groups = w.groups},
-        w.label, {x, dy});
-  }
-}
-
-void add_pools(Cases& cases) {
-  const std::vector<Window> pools{
-      {"2x2", 2, {4, 6}, 3, 0, {2, 2}, {2, 2}, {0, 0, 0, 0}},
-      {"3x3 stride 2, overlapping, odd size", 2, {7, 5}, 17, 0, {3, 3}, {2, 2}, {1, 1, 1, 1}},
-      {"1x1 picture", 3, {1, 1}, 1, 0, {1, 1}, {1, 1}, {0, 0, 0, 0}},
-      {"stride above the window, padding on one side",
-       1,
-       {8, 7},
-       2,
-       0,
-       {2, 2},
-       {3, 4},
-       {1, 0, 0, 1}},
+void add_local_response_norms(Cases& cases) {
+  const std::vector<std::pair<std::string, LocalResponseNorm>> norms{
+      {"the paper's", {}},
+      {"strong", {.size = 3, .k = 1, .alpha = 0.5, .beta = 0.75}},
+      {"one channel, another power", {.size = 1, .k = 0.5, .alpha = 0.3, .beta = 1.25}},
+      {"wider than the channels", {.size = 35, .k = 2, .alpha = 0.1, .beta = 0.5}},
   };
-  for (const Window& w : pools) {
-    const Size out = window_output(w.input, w.kernel, w.stride, w.padding);
-    const Operand x = cases.distinct({w.n, w.input[0], w.input[1], w.channels});
-    cases.add(MaxPool{.window = w.kernel, .stride = w.stride, .padding = w.padding}, w.label, {x},
-              {0});
-    cases.add(MaxPoolGradient{.window = w.kernel, .stride = w.stride, .padding = w.padding},
-              w.label, {x, cases.normal({w.n, out[0], out[1], w.channels})});
+  const Operand x = cases.normal({2, 3, 5, 17});
+  for (const auto& [label, n] : norms) {
+    cases.add(n, label, {x}, {0});
+    cases.add(LocalResponseNormGradient{.size = n.size, .k = n.k, .alpha = n.alpha, .beta = n.beta},
+              label, {x, x});
   }
+  cases.add(LocalResponseNorm{.alpha = 0.5}, "1x1 picture", {cases.normal({1, 1, 1, 1})}, {0});
 }
 
 void add_dense(Cases& cases) {
@@ -311,9 +225,10 @@ void add_relu(Cases& cases) {
 
 std::vector<OpCase> op_cases(DType float_type) {
   Cases cases(float_type);
-  add_convolutions(cases, windows());
-  add_convolutions(cases, grouped_windows());
-  add_pools(cases);
+  add_window_cases(cases);
+  add_joins(cases);
+  add_dropout(cases);
+  add_local_response_norms(cases);
   add_dense(cases);
   add_batch_norm(cases);
   add_elementwise(cases);

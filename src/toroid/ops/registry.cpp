@@ -1,11 +1,15 @@
 #include "toroid/ops/registry.h"
 
 #include "toroid/base/random.h"
+#include "toroid/ops/avg_pool.h"
 #include "toroid/ops/batch_norm.h"
 #include "toroid/ops/collectives.h"
+#include "toroid/ops/concat.h"
 #include "toroid/ops/constant.h"
 #include "toroid/ops/conv2d.h"
+#include "toroid/ops/dropout.h"
 #include "toroid/ops/elementwise.h"
+#include "toroid/ops/local_response_norm.h"
 #include "toroid/ops/matmul.h"
 #include "toroid/ops/max_pool.h"
 #include "toroid/ops/normalize_images.h"
@@ -20,6 +24,8 @@ const std::vector<std::string_view>& op_names() {
       AddBias::kName,
       AllGatherStart::kName,
       AllReduceStart::kName,
+      AvgPool::kName,
+      AvgPoolGradient::kName,
       AxisIndex::kName,
       BatchNormApply::kName,
       BatchNormGradientSums::kName,
@@ -29,13 +35,17 @@ const std::vector<std::string_view>& op_names() {
       Broadcast::kName,
       CollectiveDone::kName,
       Compare::kName,
+      Concat::kName,
       Constant::kName,
       Conv2d::kName,
       Conv2dInputGradient::kName,
       Conv2dKernelGradient::kName,
       Convert::kName,
+      Dropout::kName,
       InTopK::kName,
       IsFinite::kName,
+      LocalResponseNorm::kName,
+      LocalResponseNormGradient::kName,
       Matmul::kName,
       MaxPool::kName,
       MaxPoolGradient::kName,
@@ -45,6 +55,7 @@ const std::vector<std::string_view>& op_names() {
       ReluGradient::kName,
       Reshape::kName,
       Select::kName,
+      Slice::kName,
       SoftmaxCrossEntropy::kName,
       SoftmaxCrossEntropyGradient::kName,
       Sum::kName,
@@ -73,6 +84,8 @@ double draw(Random& random, const Operand& operand, const std::vector<std::uint3
       return random.below(256);
     case Fill::kBits:
       return random.below(2);
+    case Fill::kWords:
+      return random.next();
   }
   return 0;
 }

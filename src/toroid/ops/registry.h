@@ -22,6 +22,7 @@ enum class Fill {
   kMask,      ///< float 0 or 1, the first always 1
   kPixels,    ///< u8 0 .. 255
   kBits,      ///< bool
+  kWords,     ///< u32, any
 };
 
 struct Operand {

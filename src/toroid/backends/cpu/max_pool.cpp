@@ -2,50 +2,17 @@
 
 #include "toroid/backends/cpu/kernels.h"
 #include "toroid/backends/cpu/parallel.h"
+#include "toroid/backends/cpu/pooling.h"
 
 namespace toroid::cpu {
 namespace {
 
-// The part of a window that lies inside the picture.
-struct Rectangle {
-  std::int64_t top, bottom, left, right;  // bottom and right excluded
-};
-
-struct Geometry {
-  std::int64_t n, h, w, c, oh, ow;
-  std::array<std::int64_t, 2> window, stride;
-  Padding padding;
-
-  template <class PoolOp>
-  Geometry(const PoolOp& op, const Shape& x)
-      : n(x[0]),
-        h(x[1]),
-        w(x[2]),
-        c(x[3]),
-        window(op.window),
-        stride(op.stride),
-        padding(op.padding) {
-    const auto out = window_output({h, w}, window, stride, padding);
-    oh = out[0];
-    ow = out[1];
-  }
-
-  Rectangle inside(std::int64_t i, std::int64_t j) const {
-    const std::int64_t top = i * stride[0] - padding[0], left = j * stride[1] - padding[2];
-    return {std::max<std::int64_t>(top, 0), std::min(top + window[0], h),
-            std::max<std::int64_t>(left, 0), std::min(left + window[1], w)};
-  }
-  const float* pixel(const float* x, std::int64_t example, std::int64_t a, std::int64_t b) const {
-    return x + ((example * h + a) * w + b) * c;
-  }
-};
-
-TOROID_CLONES void pool_example(const Geometry& g, const float* x, std::int64_t example,
+TOROID_CLONES void pool_example(const PoolGeometry& g, const float* x, std::int64_t example,
                                 float* out) {
   float* y = out + example * g.oh * g.ow * g.c;
   for (std::int64_t i = 0; i < g.oh; ++i) {
     for (std::int64_t j = 0; j < g.ow; ++j, y += g.c) {
-      const Rectangle r = g.inside(i, j);
+      const PoolRectangle r = g.inside(i, j);
       std::copy_n(g.pixel(x, example, r.top, r.left), g.c, y);
       for (std::int64_t a = r.top; a < r.bottom; ++a) {
         for (std::int64_t b = r.left; b < r.right; ++b) {
@@ -59,7 +26,7 @@ TOROID_CLONES void pool_example(const Geometry& g, const float* x, std::int64_t 
 }
 
 // `best` and `where` have room for c elements.
-TOROID_CLONES void pool_gradient_example(const Geometry& g, const float* x, const float* dy_all,
+TOROID_CLONES void pool_gradient_example(const PoolGeometry& g, const float* x, const float* dy_all,
                                          std::int64_t example, float* dx_all, float* best,
                                          std::int32_t* where) {
   const float* dy = dy_all + example * g.oh * g.ow * g.c;
@@ -68,7 +35,7 @@ TOROID_CLONES void pool_gradient_example(const Geometry& g, const float* x, cons
   std::fill_n(dx, g.h * g.w * g.c, 0.0F);
   for (std::int64_t i = 0; i < g.oh; ++i) {
     for (std::int64_t j = 0; j < g.ow; ++j, dy += g.c) {
-      const Rectangle r = g.inside(i, j);
+      const PoolRectangle r = g.inside(i, j);
       std::copy_n(g.pixel(x, example, r.top, r.left), g.c, best);
       std::fill_n(where, g.c, static_cast<std::int32_t>(r.top * g.w + r.left));
       for (std::int64_t a = r.top; a < r.bottom; ++a) {
@@ -101,7 +68,7 @@ class MaxPoolKernel : public Kernel {
   }
 
  private:
-  Geometry g_;
+  PoolGeometry g_;
 };
 
 class MaxPoolGradientKernel : public Kernel {
@@ -127,7 +94,7 @@ class MaxPoolGradientKernel : public Kernel {
   }
 
  private:
-  Geometry g_;
+  PoolGeometry g_;
   std::size_t per_thread_;
 };
 

@@ -6,11 +6,15 @@
 
 #include "toroid/backends/xla/emitters.h"
 #include "toroid/base/error.h"
+#include "toroid/ops/avg_pool.h"
 #include "toroid/ops/batch_norm.h"
 #include "toroid/ops/collectives.h"
+#include "toroid/ops/concat.h"
 #include "toroid/ops/constant.h"
 #include "toroid/ops/conv2d.h"
+#include "toroid/ops/dropout.h"
 #include "toroid/ops/elementwise.h"
+#include "toroid/ops/local_response_norm.h"
 #include "toroid/ops/matmul.h"
 #include "toroid/ops/max_pool.h"
 #include "toroid/ops/normalize_images.h"
@@ -25,6 +29,8 @@ Emitter emitter_of(std::string_view op_name) {
       {AddBias::kName, emit_add_bias},
       {AllGatherStart::kName, emit_all_gather},
       {AllReduceStart::kName, emit_all_reduce},
+      {AvgPool::kName, emit_avg_pool},
+      {AvgPoolGradient::kName, emit_avg_pool_gradient},
       {AxisIndex::kName, emit_axis_index},
       {BatchNormApply::kName, emit_batch_norm_apply},
       {BatchNormGradientSums::kName, emit_batch_norm_gradient_sums},
@@ -34,13 +40,17 @@ Emitter emitter_of(std::string_view op_name) {
       {Broadcast::kName, emit_broadcast},
       {CollectiveDone::kName, emit_collective_done},
       {Compare::kName, emit_compare},
+      {Concat::kName, emit_concat},
       {Constant::kName, emit_constant},
       {Conv2d::kName, emit_conv2d},
       {Conv2dInputGradient::kName, emit_conv2d_input_gradient},
       {Conv2dKernelGradient::kName, emit_conv2d_kernel_gradient},
       {Convert::kName, emit_convert},
+      {Dropout::kName, emit_dropout},
       {InTopK::kName, emit_in_top_k},
       {IsFinite::kName, emit_is_finite},
+      {LocalResponseNorm::kName, emit_local_response_norm},
+      {LocalResponseNormGradient::kName, emit_local_response_norm_gradient},
       {Matmul::kName, emit_matmul},
       {MaxPool::kName, emit_max_pool},
       {MaxPoolGradient::kName, emit_max_pool_gradient},
@@ -50,6 +60,7 @@ Emitter emitter_of(std::string_view op_name) {
       {ReluGradient::kName, emit_relu_gradient},
       {Reshape::kName, emit_reshape},
       {Select::kName, emit_select},
+      {Slice::kName, emit_slice},
       {SoftmaxCrossEntropy::kName, emit_softmax_cross_entropy},
       {SoftmaxCrossEntropyGradient::kName, emit_softmax_cross_entropy_gradient},
       {Sum::kName, emit_sum},

@@ -74,10 +74,14 @@ std::string window_attributes(const SlidingWindow& window) {
   for (std::size_t i = 0; i < window.low.size(); ++i) {
     padding.push_back(fmt::format("[{}, {}]", window.low[i], window.high[i]));
   }
+  const std::string dilation =
+      window.dilation.empty()
+          ? ""
+          : fmt::format("base_dilations = array<i64: {}>, ", fmt::join(window.dilation, ", "));
   return fmt::format(
-      "{{padding = dense<[{}]> : tensor<{}x2xi64>, window_dimensions = array<i64: {}>, "
+      "{{{}padding = dense<[{}]> : tensor<{}x2xi64>, window_dimensions = array<i64: {}>, "
       "window_strides = array<i64: {}>}}",
-      fmt::join(padding, ", "), padding.size(), fmt::join(window.size, ", "),
+      dilation, fmt::join(padding, ", "), padding.size(), fmt::join(window.size, ", "),
       fmt::join(window.stride, ", "));
 }
 
@@ -210,6 +214,33 @@ Ssa StablehloText::transpose(const Ssa& x, const Dims& axes) {
                                   mlir_list(axes), mlir_type(x.type), mlir_type(result)));
 }
 
+Ssa StablehloText::concatenate(const std::vector<Ssa>& parts, std::int64_t axis) {
+  TensorType result = parts[0].type;
+  std::int64_t& size = result.shape[static_cast<int>(axis)];
+  size = 0;
+  std::vector<std::string> names, types;
+  for (const Ssa& part : parts) {
+    size += part.type.shape[static_cast<int>(axis)];
+    names.push_back(part.name);
+    types.push_back(mlir_type(part.type));
+  }
+  return line(result,
+              fmt::format("stablehlo.concatenate {}, dim = {} : ({}) -> {}", fmt::join(names, ", "),
+                          axis, fmt::join(types, ", "), mlir_type(result)));
+}
+
+Ssa StablehloText::slice(const Ssa& x, std::int64_t axis, std::int64_t start, std::int64_t limit) {
+  TensorType result = x.type;
+  result.shape[static_cast<int>(axis)] = limit - start;
+  std::vector<std::string> ranges;
+  for (int i = 0; i < x.type.shape.rank(); ++i) {
+    ranges.push_back(i == axis ? fmt::format("{}:{}", start, limit)
+                               : fmt::format("0:{}", x.type.shape[i]));
+  }
+  return line(result, fmt::format("stablehlo.slice {} [{}] : ({}) -> {}", x.name,
+                                  fmt::join(ranges, ", "), mlir_type(x.type), mlir_type(result)));
+}
+
 Ssa StablehloText::convert(const Ssa& x, DType dtype) {
   if (x.type.dtype == dtype) return x;
   const TensorType result{dtype, x.type.shape};
@@ -249,11 +280,20 @@ std::string StablehloText::region(std::string_view operation, DType dtype) {
 }
 
 Ssa StablehloText::max_window(const Ssa& x, const SlidingWindow& window, const TensorType& result) {
+  return reduce_window(x, "maximum", -std::numeric_limits<double>::infinity(), window, result);
+}
+
+Ssa StablehloText::sum_window(const Ssa& x, const SlidingWindow& window, const TensorType& result) {
+  return reduce_window(x, "add", 0, window, result);
+}
+
+Ssa StablehloText::reduce_window(const Ssa& x, std::string_view operation, double initial,
+                                 const SlidingWindow& window, const TensorType& result) {
   const TensorType scalar{x.type.dtype, Shape{}};
-  const Ssa start = constant(-std::numeric_limits<double>::infinity(), scalar);
+  const Ssa start = constant(initial, scalar);
   return line(result,
               fmt::format("\"stablehlo.reduce_window\"({}, {}) ({}) {} : ({}, {}) -> {}", x.name,
-                          start.name, region("maximum", x.type.dtype), window_attributes(window),
+                          start.name, region(operation, x.type.dtype), window_attributes(window),
                           mlir_type(x.type), mlir_type(scalar), mlir_type(result)));
 }
 

@@ -33,7 +33,8 @@ std::string mlir_list(std::span<const std::int64_t> values);
 /// How windows slide over an operand; one entry per dimension of it.
 struct SlidingWindow {
   Dims size, stride;
-  Dims low, high;  ///< padding
+  Dims low, high;      ///< padding
+  Dims dilation = {};  ///< of the operand: 1 + the zeros between its elements; all 1 by default
 };
 
 class StablehloText {
@@ -74,6 +75,10 @@ class StablehloText {
   Ssa is_finite(const Ssa& x);
   /// Axis i of the result is x's axis `axes[i]`.
   Ssa transpose(const Ssa& x, const Dims& axes);
+  /// One after the other along `axis`.
+  Ssa concatenate(const std::vector<Ssa>& parts, std::int64_t axis);
+  /// The elements start .. limit-1 along `axis`.
+  Ssa slice(const Ssa& x, std::int64_t axis, std::int64_t start, std::int64_t limit);
   /// These three return x itself when nothing would change.
   Ssa convert(const Ssa& x, DType dtype);
   Ssa reshape(const Ssa& x, const Shape& shape);
@@ -85,6 +90,7 @@ class StablehloText {
   /// `operation` over `axes`; `initial` is its neutral element.
   Ssa reduce(const Ssa& x, const Dims& axes, std::string_view operation, double initial);
   Ssa max_window(const Ssa& x, const SlidingWindow& window, const TensorType& result);
+  Ssa sum_window(const Ssa& x, const SlidingWindow& window, const TensorType& result);
   /// Zeros like x, plus each element of `source` where its window has its first largest element.
   Ssa scatter_to_max(const Ssa& x, const Ssa& source, const SlidingWindow& window);
 
@@ -95,6 +101,8 @@ class StablehloText {
 
  private:
   std::string next_name();
+  Ssa reduce_window(const Ssa& x, std::string_view operation, double initial,
+                    const SlidingWindow& window, const TensorType& result);
 
   std::string text_;
   // Those taken; at first those inside regions, since MLIR forbids shadowing.

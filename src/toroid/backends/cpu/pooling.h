@@ -1,0 +1,48 @@
+// What the pools share: where their windows lie.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "toroid/ops/conv2d.h"
+
+namespace toroid::cpu {
+
+/// The part of a window that lies inside the picture; bottom and right excluded.
+struct PoolRectangle {
+  std::int64_t top, bottom, left, right;
+};
+
+/// x [n,h,w,c] and y [n,oh,ow,c], the windows' place over x.
+struct PoolGeometry {
+  std::int64_t n, h, w, c, oh, ow;
+  std::array<std::int64_t, 2> window, stride;
+  Padding padding;
+
+  template <class PoolOp>
+  PoolGeometry(const PoolOp& op, const Shape& x)
+      : n(x[0]),
+        h(x[1]),
+        w(x[2]),
+        c(x[3]),
+        window(op.window),
+        stride(op.stride),
+        padding(op.padding) {
+    const auto out = window_output({h, w}, window, stride, padding);
+    oh = out[0];
+    ow = out[1];
+  }
+
+  PoolRectangle inside(std::int64_t i, std::int64_t j) const {
+    const std::int64_t top = i * stride[0] - padding[0], left = j * stride[1] - padding[2];
+    return {std::max<std::int64_t>(top, 0), std::min(top + window[0], h),
+            std::max<std::int64_t>(left, 0), std::min(left + window[1], w)};
+  }
+  /// Of x's type.
+  const float* pixel(const float* x, std::int64_t example, std::int64_t a, std::int64_t b) const {
+    return x + ((example * h + a) * w + b) * c;
+  }
+};
+
+}  // namespace toroid::cpu
