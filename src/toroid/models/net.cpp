@@ -1,6 +1,9 @@
 #include "toroid/models/net.h"
 
+#include "toroid/base/random.h"
 #include "toroid/ops/batch_norm.h"
+#include "toroid/ops/concat.h"
+#include "toroid/ops/dropout.h"
 #include "toroid/ops/elementwise.h"
 #include "toroid/ops/matmul.h"
 #include "toroid/ops/relu.h"
@@ -97,8 +100,28 @@ Value Net::add(Value a, Value b) {
 Value Net::max_pool(Value x, const MaxPool& options) {
   return toroid::max_pool(builder_, x, options);
 }
+Value Net::avg_pool(Value x, const AvgPool& options) {
+  return toroid::avg_pool(builder_, x, options);
+}
+Value Net::concat(std::vector<Value> values) {
+  const std::int64_t channels = shape(values.at(0)).rank() - 1;
+  return toroid::concat(builder_, std::move(values), channels);
+}
+Value Net::local_response_norm(Value x, const LocalResponseNorm& options) {
+  return toroid::local_response_norm(builder_, x, options);
+}
 Value Net::global_average_pool(Value x) {
   return toroid::global_average_pool(builder_, x);
+}
+
+Value Net::dropout(std::string_view name, Value x, double rate) {
+  if (!options_.training) return x;
+  const auto inside = scope(name);
+  const Value ids = builder_.input(InputKind::kBatch, "ids", {DType::u32, Shape{shape(x)[0]}});
+  const Value seed = builder_.input(InputKind::kScalar, "seed", {DType::u32, Shape{}});
+  const Value step = builder_.input(InputKind::kScalar, "step", {DType::i32, Shape{}});
+  return toroid::dropout(builder_, x, ids, seed, step,
+                         {.rate = rate, .key = purpose_hash(builder_.scope_path())});
 }
 
 Value Net::flatten(Value x) {

@@ -10,7 +10,9 @@
 #include "toroid/graph/builder.h"
 #include "toroid/models/batch_norm_groups.h"
 #include "toroid/models/variable.h"
+#include "toroid/ops/avg_pool.h"
 #include "toroid/ops/conv2d.h"
+#include "toroid/ops/local_response_norm.h"
 #include "toroid/ops/max_pool.h"
 
 namespace toroid {
@@ -70,7 +72,15 @@ class Net {
   Value relu(Value x);
   Value add(Value a, Value b);
   Value max_pool(Value x, const MaxPool& options);
+  Value avg_pool(Value x, const AvgPool& options);
   Value global_average_pool(Value x);
+  /// Along the channels (the last axis).
+  Value concat(std::vector<Value> values);
+  Value local_response_norm(Value x, const LocalResponseNorm& options = {});
+  /// In training, drops a share `rate` of the elements of x [N,...] and scales the others up; x
+  /// itself otherwise. The draws are a function of the graph's inputs seed and step, of the path
+  /// of this layer, and of each example's id (ops/dropout.h).
+  Value dropout(std::string_view name, Value x, double rate);
   /// [N,...] -> [N, product of the rest].
   Value flatten(Value x);
 
