@@ -20,6 +20,9 @@ const std::vector<ModelInfo>& models() {
       {"resnet50_v2", "residual network with pre-activation (Keras' ResNet50V2)", resnet50_v2},
       {"resnet101_v2", "residual network with pre-activation (Keras' ResNet101V2)", resnet101_v2},
       {"resnet152_v2", "residual network with pre-activation (Keras' ResNet152V2)", resnet152_v2},
+      {"inception_v3", "Inception-v3 (Szegedy et al. 2015, as in Keras), from 75x75", inception_v3},
+      {"alexnet", "AlexNet (Krizhevsky et al. 2012), from 64x64", alexnet},
+      {"alexnet_bn", "AlexNet with batch norm (Ginsburg), from 64x64", alexnet_bn},
   };
   return known;
 }

@@ -45,14 +45,25 @@ std::int64_t all(const Built& built) {
   return count;
 }
 
-TEST(Models, EveryModelGivesOneRowOfLogitsPerPictureAtUsualSizes) {
+std::int64_t smallest_size(std::string_view model) {
+  if (model.starts_with("alexnet")) return 64;
+  return model == "inception_v3" ? 75 : 28;
+}
+
+TEST(Models, EveryModelGivesOneRowOfLogitsPerPictureFromItsSmallestSizeOn) {
   for (const ModelInfo& model : models()) {
-    for (const std::int64_t size : {28, 32, 33}) {
-      EXPECT_EQ(build(std::string(model.name), {.size = size, .classes = 10}).logits,
-                (Shape{2, 10}))
-          << model.name;
+    for (const std::int64_t larger : {0, 1, 5, 36}) {
+      const Pictures pictures{
+          .size = smallest_size(model.name) + larger, .classes = 10, .batch = larger == 0 ? 1 : 7};
+      EXPECT_EQ(build(std::string(model.name), pictures).logits, (Shape{pictures.batch, 10}))
+          << model.name << " " << pictures.size;
     }
   }
+}
+
+TEST(Models, PicturesThatAreTooSmallAreRefusedInOneSentence) {
+  EXPECT_ERROR(build("inception_v3", {.size = 74}), "the pictures must be 75x75 or larger");
+  EXPECT_ERROR(build("alexnet", {.size = 63}), "the pictures must be 64x64 or larger");
 }
 
 // By hand. mlp: 784*256+256 + 256*256+256 + 256*10+10. cnn: 9*32+32 + 9*32*64+64 +
@@ -85,6 +96,27 @@ TEST(Models, PreActivationNetworksHaveKerasNumbersOfParameters) {
   EXPECT_EQ(all(build("resnet50_v2", {})), 25'613'800);
   EXPECT_EQ(all(build("resnet101_v2", {})), 44'675'560);
   EXPECT_EQ(all(build("resnet152_v2", {})), 60'380'648);
+}
+
+// 21,802,784 without the head is what Keras prints with include_top=False; 23,851,784 with it.
+TEST(Models, InceptionHasKerasNumbersOfParameters) {
+  EXPECT_EQ(all(build("inception_v3", {.size = 299})), 23'851'784);
+  EXPECT_EQ(trained(build("inception_v3", {.size = 299})), 23'817'352);
+  EXPECT_EQ(all(build("inception_v3", {.size = 75, .classes = 1})) - (2048 + 1), 21'802'784);
+}
+
+// Diabetic retinopathy: Inception, dense 1024 with ReLU, dense 5.
+TEST(Models, TheHeadStandsBetweenFeaturesAndClassifier) {
+  EXPECT_EQ(all(build("inception_v3", {.size = 256, .classes = 5, .head = {1024}})),
+            21'802'784 + (2048 * 1024 + 1024) + (1024 * 5 + 5));
+}
+
+// Caffe's bvlc_alexnet has 60,965,224. With batch norm, each of the 1376 filters' biases becomes a
+// gamma and a beta.
+TEST(Models, AlexNetHasThePublishedNumberOfParametersAtBothSizes) {
+  EXPECT_EQ(trained(build("alexnet", {.size = 227})), 60'965'224);
+  EXPECT_EQ(trained(build("alexnet", {.size = 224})), 60'965'224);
+  EXPECT_EQ(trained(build("alexnet_bn", {.size = 227})), 60'965'224 + 1376);
 }
 
 TEST(Models, NamesHaveThePathOfTheirLayer) {

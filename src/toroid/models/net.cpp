@@ -1,5 +1,6 @@
 #include "toroid/models/net.h"
 
+#include "toroid/base/error.h"
 #include "toroid/base/random.h"
 #include "toroid/ops/batch_norm.h"
 #include "toroid/ops/concat.h"
@@ -127,6 +128,13 @@ Value Net::dropout(std::string_view name, Value x, double rate) {
 Value Net::flatten(Value x) {
   const Shape from = shape(x);
   return reshape(builder_, x, {from[0], from.elements() / from[0]});
+}
+
+void Net::require_size(Value x, std::int64_t pixels) const {
+  const Shape& size = shape(x);
+  if (size[1] < pixels || size[2] < pixels) {
+    fail("the pictures must be {}x{} or larger", pixels, pixels);
+  }
 }
 
 }  // namespace toroid

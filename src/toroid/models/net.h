@@ -84,6 +84,9 @@ class Net {
   /// [N,...] -> [N, product of the rest].
   Value flatten(Value x);
 
+  /// Error where x [N,H,W,C] has fewer pixels in a row or column: what a network needs.
+  void require_size(Value x, std::int64_t pixels) const;
+
   [[nodiscard]] Builder::Scope scope(std::string_view name) { return builder_.scope(name); }
 
   /// All variables declared so far, in order.

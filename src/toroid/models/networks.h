@@ -18,5 +18,8 @@ Value resnet152(Net& net, Value images, std::int64_t classes);
 Value resnet50_v2(Net& net, Value images, std::int64_t classes);
 Value resnet101_v2(Net& net, Value images, std::int64_t classes);
 Value resnet152_v2(Net& net, Value images, std::int64_t classes);
+Value inception_v3(Net& net, Value images, std::int64_t classes);
+Value alexnet(Net& net, Value images, std::int64_t classes);
+Value alexnet_bn(Net& net, Value images, std::int64_t classes);
 
 }  // namespace toroid
