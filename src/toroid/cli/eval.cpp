@@ -56,8 +56,7 @@ int run(const Flags& flags) {
   Engine engine(*backend, options);
   engine.load_all(opened.checkpoint.tensors, opened.checkpoint.path.string());
   const Placement placement{.replicas = options.replicas, .local = options.replicas};
-  const EvaluationSums sums = evaluate(engine, dataset, placement, opened.card.image_size,
-                                       static_cast<int>(opened.recipe.data.threads));
+  const EvaluationSums sums = evaluate(engine, dataset, placement, opened.recipe);
   print(flags, opened, sums, data);
   return 0;
 }

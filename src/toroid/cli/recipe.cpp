@@ -6,6 +6,7 @@
 #include "toroid/base/error.h"
 #include "toroid/cli/commands.h"
 #include "toroid/data/dataset.h"
+#include "toroid/models/batch_norm_groups.h"
 
 namespace toroid::cli {
 namespace {
@@ -17,10 +18,13 @@ struct Flags {
 };
 
 // The learning rate where it turns: first steps, end of the warm-up, epochs, last step.
-void print_schedule(const Recipe& recipe, std::int64_t examples, std::int64_t global_batch) {
+void print_schedule(const Recipe& recipe, std::int64_t examples, int replicas) {
+  const std::int64_t global_batch = recipe.global_batch(replicas);
   const ScheduleSpan span = recipe.span(examples, global_batch);
   const Schedule schedule(recipe.schedule, span);
-  fmt::print("\n# {} examples, {} steps an epoch, {} steps in all\n# {:>9} {:>9}  learning rate\n",
+  fmt::print("\n# global batch {}: {} on each of {} replica{}\n", global_batch,
+             replica_batch(global_batch, replicas), replicas, replicas == 1 ? "" : "s");
+  fmt::print("# {} examples, {} steps an epoch, {} steps in all\n# {:>9} {:>9}  learning rate\n",
              examples, span.steps_per_epoch, span.total_steps, "step", "epoch");
   const auto every = std::max<std::int64_t>(1, static_cast<std::int64_t>(span.steps_per_epoch));
   std::int64_t printed = -1;
@@ -45,7 +49,7 @@ int show(const Flags& flags) {
   const std::int64_t examples =
       recipe.train.examples > 0 ? recipe.train.examples : Dataset::open(recipe.data.train).size();
   fmt::print("{}", to_toml(recipe));
-  print_schedule(recipe, examples, recipe.global_batch(flags.replicas));
+  print_schedule(recipe, examples, flags.replicas);
   return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "toroid/base/error.h"
 #include "toroid/data/jpeg.h"
 #include "toroid/data/png.h"
+#include "toroid/data/resize.h"
 
 namespace toroid {
 namespace {
@@ -104,6 +105,25 @@ Image decode_image(std::string_view bytes, int channels, std::string_view where)
   if (channels == 1 && image.channels == 3) return to_grey(image);
   if (channels == 3 && image.channels == 1) return to_rgb(image);
   return image;
+}
+
+ImageSize stored_size(std::string_view bytes, std::string_view where) {
+  return image_format(bytes, where) == ImageFormat::kJpeg ? jpeg_size(bytes, where)
+                                                          : png_size(bytes, where);
+}
+
+Image decode_window(std::string_view bytes, int channels, const CropWindow& window,
+                    std::string_view where) {
+  Image image = decode_image(bytes, channels, where);
+  const ImageSize size{image.height, image.width};
+  if (window == CropWindow::whole(size)) return image;
+  if (!window.lies_in(size)) {
+    fail(
+        "{}: the window of {} x {} pixels at column {}, row {} does not lie in a picture of {} x "
+        "{}",
+        where, window.width, window.height, window.left, window.top, size.width, size.height);
+  }
+  return crop(image, window);
 }
 
 }  // namespace toroid

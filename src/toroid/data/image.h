@@ -37,6 +37,30 @@ struct Image {
   friend bool operator==(const Image&, const Image&) = default;
 };
 
+/// In pixels.
+struct ImageSize {
+  int height = 0;
+  int width = 0;
+  friend bool operator==(const ImageSize&, const ImageSize&) = default;
+};
+
+/// A rectangle of a picture, in pixels from its upper left corner.
+struct CropWindow {
+  int top = 0;
+  int left = 0;
+  int height = 0;
+  int width = 0;
+
+  static CropWindow whole(const ImageSize& size) { return {0, 0, size.height, size.width}; }
+  ImageSize size() const { return {height, width}; }
+  /// It is not empty, and no pixel of it is outside a picture of that size.
+  bool lies_in(const ImageSize& picture) const {
+    return top >= 0 && left >= 0 && height > 0 && width > 0 && top + height <= picture.height &&
+           left + width <= picture.width;
+  }
+  friend bool operator==(const CropWindow&, const CropWindow&) = default;
+};
+
 /// The picture formats that are read and written.
 enum class ImageFormat { kJpeg, kPng };
 
@@ -60,6 +84,14 @@ inline constexpr std::int64_t kMaximumPixels = std::int64_t{1} << 27;
 /// A file that is cut off or damaged inside the picture is an Error, never a half-grey picture;
 /// junk outside the picture is not. Errors begin with `where`.
 Image decode_image(std::string_view bytes, int channels, std::string_view where);
+
+/// The size that decode_image's picture will have, from the file's header alone. Errors as there;
+/// damage behind the header stays unseen.
+ImageSize stored_size(std::string_view bytes, std::string_view where);
+
+/// The pixels of decode_image's picture inside the window, which must lie in the picture.
+Image decode_window(std::string_view bytes, int channels, const CropWindow& window,
+                    std::string_view where);
 
 /// A JPEG file of 4:2:0 colour (or grey), `quality` 1 to 100.
 std::string encode_jpeg(const Image& image, int quality);

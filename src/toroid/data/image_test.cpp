@@ -42,6 +42,27 @@ TEST(Image, PngKeepsEveryPixel) {
   }
 }
 
+TEST(Image, TheStoredSizeComesFromTheHeaderAlone) {
+  const Image image = gradient(40, 61, 3);
+  for (const std::string& file : {encode_png(image), encode_jpeg(image, 90)}) {
+    EXPECT_EQ(stored_size(file, "x"), (ImageSize{40, 61}));
+    EXPECT_EQ(stored_size(file.substr(0, 700), "x"), (ImageSize{40, 61}));
+    EXPECT_ERROR(stored_size(file.substr(0, 20), "x"), "is damaged or cut off");
+  }
+  EXPECT_ERROR(stored_size("GIF89a", "x"), "x: is a GIF picture");
+}
+
+TEST(Image, AWindowIsDecodedToItsPixels) {
+  const Image image = gradient(5, 4, 1);
+  const Image window = decode_window(encode_png(image), 1, {1, 2, 3, 2}, "x");
+  for (int y = 0; y < 3; ++y) {
+    for (int x = 0; x < 2; ++x) EXPECT_EQ(window.row(y)[x], image.row(1 + y)[2 + x]);
+  }
+  EXPECT_ERROR(decode_window(encode_png(image), 1, {1, 2, 3, 3}, "a.png"),
+               "a.png: the window of 3 x 3 pixels at column 2, row 1 does not lie in a picture of "
+               "4 x 5");
+}
+
 TEST(Image, JpegComesBackClose) {
   const Image colour = gradient(40, 60, 3);
   EXPECT_LT(mean_difference(decode_image(encode_jpeg(colour, 95), 3, "x"), colour), 2);

@@ -94,15 +94,20 @@ void cmyk_to_rgb(const std::uint8_t* from, std::uint8_t* to, int width, bool inv
   }
 }
 
+/// A decompressor, from creation to destruction.
 struct Decoder {
-  jpeg_decompress_struct codec;
-  ErrorState errors;
-  MemorySource source;
-  bool too_large;
+  Decoder() { codec.err = prepare_errors(errors); }
+  Decoder(const Decoder&) = delete;
+  Decoder& operator=(const Decoder&) = delete;
+  ~Decoder() { jpeg_destroy_decompress(&codec); }
+
+  jpeg_decompress_struct codec{};
+  ErrorState errors{};
+  MemorySource source{};
 };
 
-/// Reads the header and decides the output; false on an error.
-bool start(Decoder& d, std::string_view bytes, int channels) {
+/// False on an error.
+bool read_header(Decoder& d, std::string_view bytes) {
   if (setjmp(d.errors.jump) != 0) return false;
   jpeg_create_decompress(&d.codec);
   d.source.manager.init_source = source_nothing;
@@ -114,8 +119,12 @@ bool start(Decoder& d, std::string_view bytes, int channels) {
   d.source.manager.bytes_in_buffer = bytes.size();
   d.codec.src = &d.source.manager;
   jpeg_read_header(&d.codec, TRUE);
-  d.too_large = std::int64_t{d.codec.image_width} * d.codec.image_height > kMaximumPixels;
-  if (d.too_large) return true;
+  return true;
+}
+
+/// Decides the output; false on an error.
+bool start(Decoder& d, int channels) {
+  if (setjmp(d.errors.jump) != 0) return false;
   const bool luma_stored =
       d.codec.jpeg_color_space == JCS_GRAYSCALE || d.codec.jpeg_color_space == JCS_YCbCr;
   if (d.codec.num_components == 4) {
@@ -170,34 +179,43 @@ bool write_rows(Encoder& e, const Image& image, int quality) {
   return true;
 }
 
-}  // namespace
+[[noreturn]] void fail_damaged(std::string_view where, const char* reason) {
+  fail("{}: the JPEG picture is damaged or cut off ({}); replace or remove it", where, reason);
+}
 
-Image decode_jpeg(std::string_view bytes, int channels, std::string_view where) {
-  Decoder d{};
-  d.codec.err = prepare_errors(d.errors);
-  struct Cleanup {
-    Decoder& d;
-    ~Cleanup() { jpeg_destroy_decompress(&d.codec); }
-  } cleanup{d};
-
-  const auto fail_damaged = [&](const char* reason) {
-    fail("{}: the JPEG picture is damaged or cut off ({}); replace or remove it", where, reason);
-  };
-  if (!start(d, bytes, channels)) fail_damaged(d.errors.message);
-  if (d.too_large) {
+/// Reads the header, and refuses a picture that is too large.
+void open_picture(Decoder& d, std::string_view bytes, std::string_view where) {
+  if (!read_header(d, bytes)) fail_damaged(where, d.errors.message);
+  if (std::int64_t{d.codec.image_width} * d.codec.image_height > kMaximumPixels) {
     fail("{}: the picture claims {} x {} pixels, above the limit of {}; make it smaller", where,
          d.codec.image_width, d.codec.image_height, kMaximumPixels);
   }
+}
+
+}  // namespace
+
+Image decode_jpeg(std::string_view bytes, int channels, std::string_view where) {
+  Decoder d;
+  open_picture(d, bytes, where);
+  if (!start(d, channels)) fail_damaged(where, d.errors.message);
   // The scans of a progressive file are read before the first row; a missing one is no missing bit.
   if (d.source.ran_out && jpeg_has_multiple_scans(&d.codec)) {
-    fail_damaged("the file ends before its last scan");
+    fail_damaged(where, "the file ends before its last scan");
   }
   const bool cmyk = d.codec.num_components == 4;
   Image image(static_cast<int>(d.codec.output_height), static_cast<int>(d.codec.output_width),
               cmyk ? 3 : d.codec.output_components);
   std::vector<std::uint8_t> cmyk_row(cmyk ? 4 * static_cast<std::size_t>(image.width) : 0);
-  if (!read_rows(d, image, cmyk ? cmyk_row.data() : nullptr)) fail_damaged(d.errors.message);
+  if (!read_rows(d, image, cmyk ? cmyk_row.data() : nullptr)) {
+    fail_damaged(where, d.errors.message);
+  }
   return image;
+}
+
+ImageSize jpeg_size(std::string_view bytes, std::string_view where) {
+  Decoder d;
+  open_picture(d, bytes, where);
+  return {static_cast<int>(d.codec.image_height), static_cast<int>(d.codec.image_width)};
 }
 
 std::string encode_jpeg(const Image& image, int quality) {

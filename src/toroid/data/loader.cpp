@@ -13,8 +13,6 @@
 #include "toroid/base/error.h"
 #include "toroid/base/machine.h"
 #include "toroid/base/random.h"
-#include "toroid/data/image.h"
-#include "toroid/data/resize.h"
 #include "toroid/models/batch_norm_groups.h"
 
 namespace toroid {
@@ -58,6 +56,7 @@ void check_options(const Dataset& dataset, const LoaderOptions& o, const LoaderP
          start.batch, start.epoch, steps);
   }
   check_augmentations(o.augment);
+  check_sizes(o.augment, o.image_size);
 }
 
 }  // namespace
@@ -139,7 +138,7 @@ bool Loader::Implementation::can_begin() const {
 /// Begins the upcoming step: decides its examples and takes its memory.
 void Loader::Implementation::begin() {
   if (order_epoch_ != upcoming_.epoch) {
-    if (options_.training) {
+    if (options_.shuffle) {
       order_ = std::make_shared<const Order>(permutation(
           dataset_.size(), options_.seed, "shuffle", static_cast<std::uint32_t>(upcoming_.epoch)));
     } else if (order_ == nullptr) {
@@ -243,11 +242,9 @@ Image Loader::Implementation::load(std::uint32_t id, std::int64_t epoch,
   label = static_cast<std::int32_t>(example.label);
   std::string where = dataset_.describe(id);
   if (!example.filename.empty()) where += " (" + example.filename + ")";
-  Image image =
-      fit_to_square(decode_image(example.encoded, options_.channels, where), options_.image_size);
-  if (!options_.training) return image;
-  return augment(std::move(image), options_.augment, options_.seed,
-                 static_cast<std::uint32_t>(epoch), id);
+  return load_picture(
+      example.encoded, options_.channels, options_.augment, options_.image_size,
+      {.seed = options_.seed, .epoch = static_cast<std::uint32_t>(epoch), .example_id = id}, where);
 }
 
 LoadedStep Loader::Implementation::next() {

@@ -15,18 +15,18 @@ namespace toroid {
 inline constexpr std::uint32_t kPaddingId = 0xffffffffU;
 
 struct LoaderOptions {
-  int image_size = 0;             ///< pictures become image_size x image_size (fit_to_square)
+  int image_size = 0;             ///< pictures become image_size x image_size
   int channels = 3;               ///< 1 or 3
   std::int64_t classes = 0;       ///< labels must be below; 0: the data set's number
   std::int64_t global_batch = 0;  ///< examples of all replicas together
   int world_size = 1;             ///< replicas in all
   int first_replica = 0;          ///< this process drives replicas first_replica ..
   int local_replicas = 1;         ///< .. first_replica + local_replicas - 1
-  bool training = false;          ///< shuffled and augmented; else in order, as they are
-  std::vector<Augmentation> augment;
-  std::uint64_t seed = 0;
-  int threads = 0;         ///< 0: usable_threads()
-  int prefetch = 4;        ///< steps prepared ahead, at least 1
+  bool shuffle = false;           ///< else in order
+  std::vector<Augmentation> augment = {{"centre_crop"}};  ///< a list of with_sizing
+  std::uint64_t seed = 0;                                 ///< of order and augmentation
+  int threads = 0;                                        ///< 0: usable_threads()
+  int prefetch = 4;                                       ///< steps prepared ahead, at least 1
   std::int64_t steps = 0;  ///< steps that will be asked for; 0: without end
 };
 
@@ -50,7 +50,7 @@ std::int64_t steps_per_epoch(std::int64_t examples, std::int64_t global_batch);
 
 /// The sequence of global batches of a data set. With n examples and global batch G, batch k of
 /// epoch e holds the positions k*G .. min((k+1)*G, n)-1 of that epoch's order, which is
-/// permutation(n, seed, "shuffle", e) in training and 0 .. n-1 otherwise. Each of W replicas has
+/// permutation(n, seed, "shuffle", e) with `shuffle` and 0 .. n-1 otherwise. Each of W replicas has
 /// L = ceil(G/W) slots; replica r holds the examples r*L .. (r+1)*L-1 of the global batch, and
 /// slots beyond its end are padding: weight 0, label 0, id kPaddingId, a black picture. So the
 /// examples of a global batch depend neither on the world size nor on threads, and each comes once

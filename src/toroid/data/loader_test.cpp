@@ -1,6 +1,7 @@
 #include "toroid/data/loader.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "toroid/base/file.h"
@@ -75,7 +76,7 @@ TEST_F(LoaderTest, GlobalBatchesAreTheSameAtAnyWorldSize) {
   for (int world = 1; world <= 7; ++world) {
     LoaderOptions one = options(5);
     LoaderOptions many = options(5, world);
-    one.training = many.training = true;
+    one.shuffle = many.shuffle = true;
     one.seed = many.seed = 9;
     Loader alone(dataset, one);
     Loader together(dataset, many);
@@ -120,7 +121,7 @@ TEST_F(LoaderTest, FullIsTheSameOnEveryRankAndMeansNoPaddingAnywhere) {
 TEST_F(LoaderTest, EachExampleComesOncePerEpochAndEpochsDiffer) {
   const Dataset dataset = open();
   LoaderOptions o = options(4, 3);
-  o.training = true;
+  o.shuffle = true;
   Loader loader(dataset, o);
   std::set<std::vector<std::uint32_t>> orders;
   for (int epoch = 0; epoch < 3; ++epoch) {
@@ -140,8 +141,8 @@ TEST_F(LoaderTest, EachExampleComesOncePerEpochAndEpochsDiffer) {
 TEST_F(LoaderTest, ThreadsAndPrefetchDoNotChangeABit) {
   const Dataset dataset = open();
   LoaderOptions o = options(9, 2);
-  o.training = true;
-  o.augment = {{"random_crop"}, {"flip_horizontal"}};
+  o.shuffle = true;
+  o.augment = {{"random_resized_crop"}, {"random_crop"}, {"flip_horizontal"}};
   o.threads = 1;
   o.prefetch = 1;
   Loader one(dataset, o);
@@ -154,8 +155,8 @@ TEST_F(LoaderTest, ThreadsAndPrefetchDoNotChangeABit) {
 TEST_F(LoaderTest, StartingInTheMiddleGoesOnWithTheSameBits) {
   const Dataset dataset = open();
   LoaderOptions o = options(4);
-  o.training = true;
-  o.augment = {{"random_crop"}};
+  o.shuffle = true;
+  o.augment = {{"random_resized_crop"}, {"flip_vertical"}};
   Loader whole(dataset, o);
   for (int i = 0; i < 5; ++i) whole.next();
   Loader resumed(dataset, o, {1, 2});
@@ -163,12 +164,42 @@ TEST_F(LoaderTest, StartingInTheMiddleGoesOnWithTheSameBits) {
   EXPECT_ERROR(Loader(dataset, o, {0, 3}), "there is no batch 3 in epoch 0: an epoch has 3");
 }
 
-TEST_F(LoaderTest, PicturesOfAnotherSizeAreFittedAndGreyBecomesColour) {
+TEST_F(LoaderTest, PicturesOfMixedSizeBecomeOneSizeAndGreyBecomesColour) {
+  write_shard(folder_ / "a-0.tfrecord", {{.encoded = numbered_png(0, 3, 7, 1), .label = 0},
+                                         {.encoded = numbered_png(1, 9, 9, 3), .label = 1},
+                                         {.encoded = numbered_png(2, 1, 1, 1), .label = 2}});
   const Dataset dataset = open();
-  LoaderOptions o = options(2);
-  o.image_size = 9;
-  o.channels = 3;
-  EXPECT_EQ(Loader(dataset, o).next().replicas[0].images.type().str(), "u8[2,9,9,3]");
+  for (const char* name : {"resize", "centre_crop", "random_resized_crop"}) {
+    LoaderOptions o = options(4);
+    o.image_size = 5;
+    o.channels = 3;
+    o.augment = {{name}};
+    EXPECT_EQ(Loader(dataset, o).next().replicas[0].images.type().str(), "u8[4,5,5,3]") << name;
+  }
+}
+
+TEST_F(LoaderTest, AnExampleIsAugmentedTheSameInAnyWorld) {
+  const Dataset dataset = open();
+  std::map<std::uint32_t, std::string> alone;
+  for (int world = 1; world <= 4; ++world) {
+    LoaderOptions o = options(11, world);
+    o.shuffle = true;
+    o.augment = {{"random_resized_crop"}, {"random_crop"}, {"flip_horizontal"}};
+    o.threads = world;
+    const LoadedStep step = Loader(dataset, o, {1, 0}).next();
+    for (const Batch& batch : step.replicas) {
+      const auto pixels = batch.images.values<std::uint8_t>();
+      for (std::size_t slot = 0; slot < batch.ids.values<std::uint32_t>().size(); ++slot) {
+        const std::uint32_t id = batch.ids.values<std::uint32_t>()[slot];
+        const std::string picture(pixels.begin() + static_cast<std::ptrdiff_t>(16 * slot),
+                                  pixels.begin() + static_cast<std::ptrdiff_t>(16 * slot + 16));
+        if (id == kPaddingId) continue;
+        if (world == 1) alone[id] = picture;
+        EXPECT_EQ(picture, alone.at(id)) << id << " of " << world;
+      }
+    }
+  }
+  EXPECT_EQ(alone.size(), 11U);
 }
 
 TEST_F(LoaderTest, ABadLabelIsNamedAtTheStepThatHoldsIt) {
@@ -228,7 +259,9 @@ TEST_F(LoaderTest, OptionsOutOfRangeAreRefused) {
   EXPECT_ERROR(Loader(dataset, o), "global batch 0 is not positive");
   o = options(4);
   o.augment = {{"mixup"}};
-  EXPECT_ERROR(Loader(dataset, o), "known are: flip_horizontal, random_crop");
+  EXPECT_ERROR(Loader(dataset, o), "known are: centre_crop, flip_horizontal");
+  o.augment = {{.name = "resize", .size = 5}};
+  EXPECT_ERROR(Loader(dataset, o), "leaves pictures of 5 x 5 pixels, but data.image_size is 4");
 }
 
 }  // namespace

@@ -81,33 +81,53 @@ bool write_picture(PngState& s, const Image& image, std::string& out) {
   return true;
 }
 
-}  // namespace
+/// A reader, from creation to destruction.
+struct Decoder {
+  explicit Decoder(std::string_view bytes) : state{nullptr, nullptr, bytes, {}} {
+    state.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &state, on_error, on_warning);
+    state.info = state.png != nullptr ? png_create_info_struct(state.png) : nullptr;
+  }
+  Decoder(const Decoder&) = delete;
+  Decoder& operator=(const Decoder&) = delete;
+  ~Decoder() { png_destroy_read_struct(&state.png, &state.info, nullptr); }
 
-Image decode_png(std::string_view bytes, std::string_view where) {
-  PngState s{nullptr, nullptr, bytes, {}};
-  struct Cleanup {
-    PngState& s;
-    ~Cleanup() { png_destroy_read_struct(&s.png, &s.info, nullptr); }
-  } cleanup{s};
-  const auto fail_damaged = [&] {
-    fail("{}: the PNG picture is damaged or cut off ({}); replace or remove it", where, s.message);
-  };
-  s.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &s, on_error, on_warning);
-  s.info = s.png != nullptr ? png_create_info_struct(s.png) : nullptr;
-  if (s.info == nullptr) fail("{}: libpng cannot start: {}", where, s.message);
-  if (!read_header(s)) fail_damaged();
-  const png_uint_32 width = png_get_image_width(s.png, s.info);
-  const png_uint_32 height = png_get_image_height(s.png, s.info);
+  PngState state;
+};
+
+[[noreturn]] void fail_damaged(const Decoder& d, std::string_view where) {
+  fail("{}: the PNG picture is damaged or cut off ({}); replace or remove it", where,
+       d.state.message);
+}
+
+/// Reads the header, and refuses a picture that is too large.
+ImageSize open_picture(Decoder& d, std::string_view where) {
+  if (d.state.info == nullptr) fail("{}: libpng cannot start: {}", where, d.state.message);
+  if (!read_header(d.state)) fail_damaged(d, where);
+  const png_uint_32 width = png_get_image_width(d.state.png, d.state.info);
+  const png_uint_32 height = png_get_image_height(d.state.png, d.state.info);
   if (std::int64_t{width} * height > kMaximumPixels) {
     fail("{}: the picture claims {} x {} pixels, above the limit of {}; make it smaller", where,
          width, height, kMaximumPixels);
   }
-  if (!update_layout(s)) fail_damaged();
-  Image image(static_cast<int>(height), static_cast<int>(width), png_get_channels(s.png, s.info));
-  std::vector<png_bytep> rows(height);
-  for (png_uint_32 y = 0; y < height; ++y) rows[y] = image.row(static_cast<int>(y));
-  if (!read_rows(s, rows.data())) fail_damaged();
+  return {static_cast<int>(height), static_cast<int>(width)};
+}
+
+}  // namespace
+
+Image decode_png(std::string_view bytes, std::string_view where) {
+  Decoder d(bytes);
+  const ImageSize size = open_picture(d, where);
+  if (!update_layout(d.state)) fail_damaged(d, where);
+  Image image(size.height, size.width, png_get_channels(d.state.png, d.state.info));
+  std::vector<png_bytep> rows(static_cast<std::size_t>(size.height));
+  for (int y = 0; y < size.height; ++y) rows[static_cast<std::size_t>(y)] = image.row(y);
+  if (!read_rows(d.state, rows.data())) fail_damaged(d, where);
   return image;
+}
+
+ImageSize png_size(std::string_view bytes, std::string_view where) {
+  Decoder d(bytes);
+  return open_picture(d, where);
 }
 
 std::string encode_png(const Image& image) {

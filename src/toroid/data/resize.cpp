@@ -2,24 +2,32 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
+#include "toroid/base/clones.h"
 #include "toroid/base/error.h"
 
 namespace toroid {
 namespace {
 
 constexpr int kFractionBits = 22;  // 8-bit pixels times weights that sum to 1 stay below 2^31
+constexpr std::int32_t kHalf = 1 << (kFractionBits - 1);
 
-/// The inputs that one output pixel mixes: `count` from `first` on, with fixed-point weights.
-struct Window {
-  int first = 0;
+/// Which inputs each output pixel mixes along one axis: those from `first` on, as many as there are
+/// fixed-point weights between two `begin`s.
+struct Mix {
+  std::vector<int> first;
+  std::vector<std::size_t> begin;  ///< of each output's weights; then the end
   std::vector<std::int32_t> weights;
+
+  int count(std::size_t out) const { return static_cast<int>(begin[out + 1] - begin[out]); }
 };
 
-std::vector<Window> windows(int in, int out) {
+Mix make_mix(int in, int out) {
   const double scale = static_cast<double>(in) / out;
   const double support = std::max(scale, 1.0);  // of a triangle with base 2, widened
-  std::vector<Window> result(static_cast<std::size_t>(out));
+  Mix mix;
+  mix.begin.push_back(0);
   std::vector<double> weights;
   for (int x = 0; x < out; ++x) {
     const double center = (x + 0.5) * scale;
@@ -32,55 +40,86 @@ std::vector<Window> windows(int in, int out) {
       weights.push_back(std::max(0.0, 1.0 - distance));
       sum += weights.back();
     }
-    Window& window = result[static_cast<std::size_t>(x)];
-    window.first = first;
+    mix.first.push_back(first);
     for (const double weight : weights) {
-      window.weights.push_back(
-          static_cast<std::int32_t>(0.5 + weight / sum * (1 << kFractionBits)));
+      mix.weights.push_back(static_cast<std::int32_t>(0.5 + weight / sum * (1 << kFractionBits)));
     }
+    mix.begin.push_back(mix.weights.size());
   }
-  return result;
+  return mix;
 }
 
-std::uint8_t to_pixel(std::int32_t sum) {
+TOROID_INLINE std::uint8_t to_pixel(std::int32_t sum) {
   return static_cast<std::uint8_t>(std::clamp(sum >> kFractionBits, 0, 255));
 }
 
-constexpr std::int32_t kHalf = 1 << (kFractionBits - 1);
+/// Four bytes and their sums: one RGB pixel and a byte that is thrown away.
+using Bytes4 = std::uint8_t __attribute__((vector_size(4)));
+using Sums4 = std::int32_t __attribute__((vector_size(16)));
+
+/// One row of RGB; a byte behind its last pixel is read.
+TOROID_CLONES void mix_rgb_row(const std::uint8_t* from, std::uint8_t* to, const Mix& mix) {
+  for (std::size_t x = 0; x < mix.first.size(); ++x) {
+    const std::uint8_t* pixel = from + std::ptrdiff_t{3} * mix.first[x];
+    const std::int32_t* weight = mix.weights.data() + mix.begin[x];
+    Sums4 sum = {kHalf, kHalf, kHalf, kHalf};
+    for (int i = mix.count(x); i > 0; --i, pixel += 3, ++weight) {
+      Bytes4 bytes;
+      std::memcpy(&bytes, pixel, sizeof(bytes));
+      sum += __builtin_convertvector(bytes, Sums4) * *weight;
+    }
+    for (int c = 0; c < 3; ++c) *to++ = to_pixel(sum[c]);
+  }
+}
+
+TOROID_CLONES void mix_grey_row(const std::uint8_t* from, std::uint8_t* to, const Mix& mix) {
+  for (std::size_t x = 0; x < mix.first.size(); ++x) {
+    const std::uint8_t* pixel = from + mix.first[x];
+    const std::int32_t* weight = mix.weights.data() + mix.begin[x];
+    std::int32_t sum = kHalf;
+    for (int i = 0; i < mix.count(x); ++i) sum += weight[i] * pixel[i];
+    *to++ = to_pixel(sum);
+  }
+}
 
 Image resize_rows(const Image& image, int width) {
   Image result(image.height, width, image.channels);
-  const auto mix = windows(image.width, width);
-  for (int y = 0; y < image.height; ++y) {
-    const std::uint8_t* from = image.row(y);
-    std::uint8_t* to = result.row(y);
-    for (const Window& window : mix) {
-      for (int c = 0; c < image.channels; ++c) {
-        std::int32_t sum = kHalf;
-        const std::uint8_t* pixel = from + window.first * image.channels + c;
-        for (const std::int32_t weight : window.weights) {
-          sum += weight * *pixel;
-          pixel += image.channels;
-        }
-        *to++ = to_pixel(sum);
-      }
-    }
+  const Mix mix = make_mix(image.width, width);
+  if (image.channels == 1) {
+    for (int y = 0; y < image.height; ++y) mix_grey_row(image.row(y), result.row(y), mix);
+    return result;
   }
+  for (int y = 0; y + 1 < image.height; ++y) mix_rgb_row(image.row(y), result.row(y), mix);
+  // Behind the last row there is no byte to read.
+  std::vector<std::uint8_t> last(image.row_bytes() + 1);
+  std::copy_n(image.row(image.height - 1), image.row_bytes(), last.begin());
+  mix_rgb_row(last.data(), result.row(image.height - 1), mix);
   return result;
+}
+
+/// to = the weighted sum of `count` rows of `length` bytes.
+TOROID_CLONES void mix_columns(const std::uint8_t* rows, std::size_t length,
+                               const std::int32_t* weights, int count, std::uint8_t* to) {
+  constexpr std::size_t kBlock = 128;  // sums that stay in registers and the nearest cache
+  for (std::size_t begin = 0; begin < length; begin += kBlock) {
+    const std::size_t size = std::min(kBlock, length - begin);
+    std::int32_t sums[kBlock];
+    std::fill_n(sums, size, kHalf);
+    for (int i = 0; i < count; ++i) {
+      const std::uint8_t* from = rows + static_cast<std::size_t>(i) * length + begin;
+      for (std::size_t x = 0; x < size; ++x) sums[x] += weights[i] * from[x];
+    }
+    for (std::size_t x = 0; x < size; ++x) to[begin + x] = to_pixel(sums[x]);
+  }
 }
 
 Image resize_columns(const Image& image, int height) {
   Image result(height, image.width, image.channels);
-  const auto mix = windows(image.height, height);
-  std::vector<std::int32_t> sums(image.row_bytes());
+  const Mix mix = make_mix(image.height, height);
   for (int y = 0; y < height; ++y) {
-    std::fill(sums.begin(), sums.end(), kHalf);
-    const Window& window = mix[static_cast<std::size_t>(y)];
-    for (std::size_t i = 0; i < window.weights.size(); ++i) {
-      const std::uint8_t* from = image.row(window.first + static_cast<int>(i));
-      for (std::size_t x = 0; x < sums.size(); ++x) sums[x] += window.weights[i] * from[x];
-    }
-    std::transform(sums.begin(), sums.end(), result.row(y), to_pixel);
+    const auto out = static_cast<std::size_t>(y);
+    mix_columns(image.row(mix.first[out]), image.row_bytes(), mix.weights.data() + mix.begin[out],
+                mix.count(out), result.row(y));
   }
   return result;
 }
@@ -97,28 +136,28 @@ Image resize(const Image& image, int height, int width) {
   return height == image.height ? rows : resize_columns(rows, height);
 }
 
-Image center_crop(const Image& image, int height, int width) {
-  if (height > image.height || width > image.width) {
-    fail("cannot crop {} x {} pixels from a picture of {} x {}", width, height, image.width,
-         image.height);
-  }
-  Image result(height, width, image.channels);
-  const int top = (image.height - height) / 2;
-  const int left = (image.width - width) / 2;
-  for (int y = 0; y < height; ++y) {
-    std::copy_n(image.row(top + y) + left * image.channels, result.row_bytes(), result.row(y));
+Image crop(const Image& image, const CropWindow& window) {
+  Image result(window.height, window.width, image.channels);
+  const int left = std::max(window.left, 0);
+  const int right = std::min(window.left + window.width, image.width);
+  if (left >= right) return result;
+  const int bottom = std::min(window.top + window.height, image.height);
+  for (int y = std::max(window.top, 0); y < bottom; ++y) {
+    std::copy(image.row(y) + left * image.channels, image.row(y) + right * image.channels,
+              result.row(y - window.top) + (left - window.left) * image.channels);
   }
   return result;
 }
 
-Image fit_to_square(Image image, int size) {
+CropWindow centre_square(const ImageSize& size, double fraction) {
+  const int shorter = std::min(size.height, size.width);
+  const int side = std::max(1, static_cast<int>(std::lround(fraction * shorter)));
+  return {(size.height - side) / 2, (size.width - side) / 2, side, side};
+}
+
+Image fit_to_square(const Image& image, int size) {
   if (image.height == size && image.width == size) return image;
-  const std::int64_t shorter = std::min(image.height, image.width);
-  const auto in_proportion = [&](std::int64_t side) {
-    return static_cast<int>(side * size / shorter);
-  };
-  return center_crop(resize(image, in_proportion(image.height), in_proportion(image.width)), size,
-                     size);
+  return resize(crop(image, centre_square({image.height, image.width}, 1)), size, size);
 }
 
 }  // namespace toroid

@@ -10,13 +10,15 @@ namespace toroid {
 /// Image.resize(..., BILINEAR), bit for bit.
 Image resize(const Image& image, int height, int width);
 
-/// The height x width window around the centre; an odd remainder goes to the bottom and right.
-/// Error unless the image is at least that large.
-Image center_crop(const Image& image, int height, int width);
+/// The pixels of a window, which may reach beyond the picture: what lies outside is black.
+Image crop(const Image& image, const CropWindow& window);
 
-/// How every picture becomes a size x size square, in `prepare --size` and in the loader: the
-/// shorter side is resized to `size` (the longer one in proportion, rounded down), then the centre
-/// is cropped. A picture that already has that size is returned as it is.
-Image fit_to_square(Image image, int size);
+/// The square around the centre whose side is `fraction` (in (0, 1]) of the shorter one, rounded,
+/// at least 1; where the rest is odd, one pixel more is left out at the bottom or right.
+CropWindow centre_square(const ImageSize& size, double fraction);
+
+/// How `prepare --size` makes a picture square: the window centre_square(., 1) is cropped and
+/// resized to size x size. A picture that has that size already is returned as it is.
+Image fit_to_square(const Image& image, int size);
 
 }  // namespace toroid

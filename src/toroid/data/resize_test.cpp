@@ -54,10 +54,25 @@ TEST(Resize, ACheckerboardBecomesGreyAndNotMoire) {
   for (const int pixel : resize(image, 224, 224).pixels) EXPECT_NEAR(pixel, 127.5, 4);
 }
 
-TEST(Resize, TheCentreIsCropped) {
-  EXPECT_EQ(center_crop(kSmall, 1, 3), grey(1, 3, {50, 200, 70}));
-  EXPECT_EQ(center_crop(kSmall, 2, 2), grey(2, 2, {10, 20, 50, 200}));
-  EXPECT_ERROR(center_crop(kSmall, 4, 2), "cannot crop 2 x 4 pixels from a picture of 5 x 3");
+TEST(Resize, WindowsAreCroppedAndBlackOutside) {
+  EXPECT_EQ(crop(kSmall, {1, 1, 1, 3}), grey(1, 3, {50, 200, 70}));
+  EXPECT_EQ(crop(kSmall, {0, 0, 3, 5}), kSmall);
+  EXPECT_EQ(crop(kSmall, {-1, 3, 3, 3}), grey(3, 3, {0, 0, 0, 30, 255, 0, 70, 80, 0}));
+  EXPECT_EQ(crop(kSmall, {2, -1, 2, 2}), grey(2, 2, {0, 90, 0, 0}));
+  for (const CropWindow& outside : {CropWindow{0, 5, 1, 2}, {0, -2, 1, 2}, {3, 0, 1, 2}}) {
+    EXPECT_EQ(crop(kSmall, outside), grey(1, 2, {0, 0}));
+  }
+}
+
+TEST(Resize, TheCentreSquareIsAFractionOfTheShorterSide) {
+  EXPECT_EQ(centre_square({3, 5}, 1), (CropWindow{0, 1, 3, 3}));
+  EXPECT_EQ(centre_square({256, 341}, 0.875), (CropWindow{16, 58, 224, 224}));
+  EXPECT_EQ(centre_square({500, 1}, 0.1), (CropWindow{249, 0, 1, 1}));
+}
+
+TEST(Resize, ASquareIsTheCentreResized) {
+  const Image centre = grey(3, 3, {10, 20, 30, 50, 200, 70, 100, 110, 0});
+  EXPECT_EQ(fit_to_square(kSmall, 2), resize(centre, 2, 2));
 }
 
 TEST(Resize, ASquareOfTheWantedSizeIsLeftAlone) {

@@ -25,17 +25,18 @@ void check_same_classes(const Dataset& dataset, const std::vector<std::string>& 
 }
 
 EvaluationSums evaluate(Engine& engine, const Dataset& dataset, const Placement& placement,
-                        int image_size, int threads) {
+                        const Recipe& recipe) {
   const StepOptions& options = engine.options();
   const std::int64_t steps = steps_per_epoch(dataset.size(), options.global_batch);
-  Loader loader(dataset, {.image_size = image_size,
+  Loader loader(dataset, {.image_size = static_cast<int>(options.image_height),
                           .channels = static_cast<int>(options.channels),
                           .classes = options.classes,
                           .global_batch = options.global_batch,
                           .world_size = placement.replicas,
                           .first_replica = placement.first,
                           .local_replicas = placement.local,
-                          .threads = threads,
+                          .augment = recipe.evaluation_pictures(),
+                          .threads = static_cast<int>(recipe.data.threads),
                           .steps = steps});
   EvaluationSums sums;
   for (std::int64_t step = 0; step < steps; ++step) {

@@ -7,6 +7,7 @@
 #include "toroid/data/loader.h"
 #include "toroid/report/named_value.h"
 #include "toroid/train/engine.h"
+#include "toroid/train/recipe.h"
 
 namespace toroid {
 
@@ -31,8 +32,9 @@ struct Placement {
 void check_same_classes(const Dataset& dataset, const std::vector<std::string>& names,
                         const std::string& source);
 
-/// One pass over the data set, every example once. All ranks call it and get the same sums.
+/// One pass over the data set, every example once, with pictures as the recipe's data.evaluate
+/// makes them. All ranks call it and get the same sums.
 EvaluationSums evaluate(Engine& engine, const Dataset& dataset, const Placement& placement,
-                        int image_size, int threads);
+                        const Recipe& recipe);
 
 }  // namespace toroid

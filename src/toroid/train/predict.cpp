@@ -7,8 +7,7 @@
 #include "toroid/base/error.h"
 #include "toroid/base/file.h"
 #include "toroid/comm/self.h"
-#include "toroid/data/image.h"
-#include "toroid/data/resize.h"
+#include "toroid/data/augment.h"
 
 namespace toroid {
 namespace {
@@ -24,9 +23,9 @@ std::vector<double> softmax(std::span<const double> logits) {
   return result;
 }
 
-Image read_picture(const std::filesystem::path& file, const ModelCard& card) {
-  return fit_to_square(decode_image(read_file(file), card.channels, file.string()),
-                       card.image_size);
+Image read_picture(const std::filesystem::path& file, const Run& run) {
+  return load_picture(read_file(file), run.card.channels, run.recipe.evaluation_pictures(),
+                      run.card.image_size, {}, file.string());
 }
 
 // The first pictures in `slots` slots; slots beyond them are black.
@@ -55,7 +54,7 @@ std::vector<std::int64_t> Prediction::ranked() const {
 std::vector<Prediction> predict(const Run& run, const BackendOptions& backend_options,
                                 std::span<const std::filesystem::path> files) {
   std::vector<Image> pictures;
-  for (const auto& file : files) pictures.push_back(read_picture(file, run.card));
+  for (const auto& file : files) pictures.push_back(read_picture(file, run));
 
   SelfCommunicator communicator;
   const auto backend = make_backend(backend_options, communicator);

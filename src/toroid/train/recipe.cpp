@@ -65,6 +65,13 @@ void check_required(const Recipe& recipe, const std::string& file) {
   if (recipe.train.epochs > 0 && recipe.train.steps > 0) {
     fail_usage("{}: give train.epochs or train.steps, not both", file);
   }
+  if (recipe.data.evaluate == "resize" && recipe.data.crop_fraction != 1) {
+    fail_usage("{}: data.crop_fraction = {} needs data.evaluate = \"centre_crop\", not resize",
+               file, recipe.data.crop_fraction);
+  }
+  if (recipe.data.image_size > 0) {  // else the loader checks, which knows the data's size
+    check_sizes(recipe.training_pictures(), static_cast<int>(recipe.data.image_size));
+  }
   recipe.global_batch(1);
 }
 
@@ -87,10 +94,12 @@ std::int64_t Recipe::global_batch(int replicas) const {
   return train.global_batch > 0 ? train.global_batch : train.batch_per_worker * replicas;
 }
 
-std::vector<Augmentation> Recipe::augmentations() const {
-  std::vector<Augmentation> list;
-  for (const std::string& name : data.augment) list.push_back({.name = name});
-  return list;
+std::vector<Augmentation> Recipe::training_pictures() const {
+  return with_sizing(evaluation_pictures().front(), data.augment);
+}
+
+std::vector<Augmentation> Recipe::evaluation_pictures() const {
+  return {{.name = data.evaluate, .fraction = data.crop_fraction}};
 }
 
 ScheduleSpan Recipe::span(std::int64_t examples, std::int64_t global_batch) const {

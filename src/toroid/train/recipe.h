@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "toroid/data/augment.h"
+#include "toroid/data/augmentation.h"
 #include "toroid/optim/optimizer.h"
 #include "toroid/optim/schedule.h"
 
@@ -27,7 +27,9 @@ struct Recipe {
   struct Data {
     std::string train, validation;
     std::int64_t image_size = 0;
-    std::vector<std::string> augment;
+    std::vector<Augmentation> augment;
+    std::string evaluate = "centre_crop";
+    double crop_fraction = 1;
     std::int64_t threads = 0;
     std::int64_t prefetch = 4;
   } data;
@@ -57,7 +59,11 @@ struct Recipe {
   /// Global batch for a number of replicas; Error unless exactly one of global_batch and
   /// batch_per_worker is given.
   std::int64_t global_batch(int replicas) const;
-  std::vector<Augmentation> augmentations() const;
+  /// What makes training pictures of stored ones: data.augment, after what makes evaluation
+  /// pictures where none of the list makes a size.
+  std::vector<Augmentation> training_pictures() const;
+  /// What makes evaluation pictures: data.evaluate with data.crop_fraction.
+  std::vector<Augmentation> evaluation_pictures() const;
   /// Steps of the run (Error when the step does not fit 32 bits) and of an epoch for a data set of
   /// that many examples.
   ScheduleSpan span(std::int64_t examples, std::int64_t global_batch) const;

@@ -8,6 +8,7 @@
 
 #include "toroid/base/error.h"
 #include "toroid/models/model.h"
+#include "toroid/train/recipe_augment.h"
 
 namespace toroid {
 namespace {
@@ -78,6 +79,10 @@ std::vector<std::string> read<std::vector<std::string>>(const RecipeValue& value
   fail_usage("expected a list of strings, got {}", got(value));
 }
 template <>
+std::vector<Augmentation> read<std::vector<Augmentation>>(const RecipeValue& value) {
+  return augmentations_of(value);
+}
+template <>
 std::vector<std::int64_t> read<std::vector<std::int64_t>>(const RecipeValue& value) {
   std::vector<std::int64_t> integers;
   if (const auto* empty = std::get_if<std::vector<std::string>>(&value); empty && empty->empty()) {
@@ -101,6 +106,7 @@ std::string type_name() {
   if constexpr (std::is_same_v<T, std::string>) return "string";
   if constexpr (std::is_same_v<T, std::vector<std::string>>) return "list of strings";
   if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) return "list of integers";
+  if constexpr (std::is_same_v<T, std::vector<Augmentation>>) return "list of names or tables";
   return "integer";
 }
 
@@ -110,6 +116,8 @@ RecipeValue to_value(const T& field) {
     return static_cast<std::int64_t>(field);
   } else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) {
     return std::vector<double>(field.begin(), field.end());
+  } else if constexpr (std::is_same_v<T, std::vector<Augmentation>>) {
+    return augmentation_value(field);
   } else {
     return field;
   }
@@ -230,12 +238,24 @@ void add_data(Table& table) {
   table.pattern("data.validation", FIELD(data.validation),
                 "Pattern of the shards to evaluate on; empty: no evaluation.");
   table.neutral();
-  table.number("data.image_size", FIELD(data.image_size), kPixels,
-               "Height and width given to the network, in pixels; other pictures are resized and "
-               "cropped. 0: the data set's size, where all pictures have one.");
+  table.number(
+      "data.image_size", FIELD(data.image_size), kPixels,
+      "Height and width given to the network, in pixels. 0: the data set's size, where all "
+      "pictures have one.");
   table.add("data.augment", FIELD(data.augment),
-            "Transformations of training pictures, in order: `random_crop`, `flip_horizontal`.");
-  table.check([](const Recipe& recipe) { check_augmentations(recipe.augmentations()); });
+            "What is done with training pictures, in order: names, or tables with a name and "
+            "parameters, such as `{ name = \"random_crop\", padding = 8 }`. `random_resized_crop`, "
+            "`centre_crop` and `resize` make the size; where none of them is there, "
+            "`data.evaluate` makes it first. `random_crop`, `flip_horizontal` and `flip_vertical` "
+            "keep it. [The guide](guide/data.md#augmentation) has the parameters.");
+  table.choice(
+      "data.evaluate", FIELD(data.evaluate), {"centre_crop", "resize"},
+      "How pictures get their size in evaluation and prediction: the square around the "
+      "centre resized to the image size, or the whole picture, whatever its aspect ratio.");
+  table.number("data.crop_fraction", FIELD(data.crop_fraction),
+               Range{.low = 0, .high = 1, .above = true},
+               "Of centre_crop: side of that square over the shorter side; 0.875 is usual after "
+               "training with random_resized_crop.");
   table.number("data.threads", FIELD(data.threads), kThreads,
                "Threads that decode; 0: what the machine gives.");
   table.neutral();

@@ -81,7 +81,7 @@ TEST_F(RecipeFile, AssignmentsWinAndMayLeaveOutQuotes) {
                     "optimizer.weight_decay=1e-4"});
   EXPECT_EQ(recipe.model.name, "cnn");
   EXPECT_EQ(recipe.train.epochs, 3.0);
-  EXPECT_EQ(recipe.data.augment, std::vector<std::string>{"flip_horizontal"});
+  EXPECT_EQ(recipe.data.augment, std::vector<Augmentation>{{"flip_horizontal"}});
   EXPECT_EQ(recipe.optimizer.weight_decay, 1e-4);
 }
 
@@ -103,7 +103,7 @@ TEST_F(RecipeFile, WrongTypesAndRangesNameLineKeyAndWhatWasExpected) {
   EXPECT_ERROR(load_more("[data]\n"), "r.toml:8: not valid TOML");
   EXPECT_ERROR(load_more("log_every = 1979-05-27\n"), "date or time is no value for a recipe");
   EXPECT_ERROR(load(kSmall, {"data.augment=[1]"}),
-               "--set: data.augment: expected a list of strings");
+               "--set: data.augment: expected a list of names or tables, got [1]");
   EXPECT_ERROR(load(kSmall, {"schedule.rate=nan"}), "expected a number");
   EXPECT_ERROR(load(kSmall, {"nonsense"}), "--set nonsense: expected KEY=VALUE");
 }
@@ -122,6 +122,58 @@ TEST_F(RecipeFile, TheHeadIsAListOfWidths) {
                "expected a list of strings or a list of numbers");
 }
 
+TEST_F(RecipeFile, AugmentIsAListOfNamesAndTables) {
+  const Recipe recipe =
+      load(kSmall, {"data.augment=[\"flip_vertical\", {name = \"random_resized_crop\", "
+                    "area = [0.25, 1]}, {name = \"random_crop\", padding = 8}]"});
+  const Augmentation crop{.name = "random_resized_crop", .area = {0.25, 1}};
+  const Augmentation padded{.name = "random_crop", .padding = 8};
+  EXPECT_EQ(recipe.data.augment, (std::vector<Augmentation>{{"flip_vertical"}, crop, padded}));
+  const Recipe again = parse_recipe(to_toml(recipe), "again");
+  EXPECT_EQ(again.data.augment, recipe.data.augment);
+  EXPECT_TRUE(result_changing_keys(again, recipe).empty());
+
+  const auto refused = [&](const std::string& entry, const std::string& text) {
+    EXPECT_ERROR(load(kSmall, {"data.augment=[" + entry + "]"}), "--set: data.augment: " + text);
+  };
+  refused("{name = \"random_crop\", paddding = 8}",
+          "random_crop has no parameter \"paddding\"; it has size, padding");
+  refused("{name = \"random_crop\", padding = \"8\"}",
+          "random_crop: padding: expected a number or a list of numbers");
+  refused("{name = \"random_crop\", padding = 0.5}", "random_crop: padding: expected an integer");
+  refused("{padding = 8}, \"resize\"", "expected a name, or a table with a name");
+}
+
+TEST_F(RecipeFile, ANameAndATableOfItsDefaultsAreTheSameRecipe) {
+  const Recipe name = load(kSmall, {"data.augment=[\"random_crop\"]"});
+  const Recipe table =
+      load(kSmall, {"data.augment=[{name = \"random_crop\", padding = 4, size = 0}]"});
+  EXPECT_TRUE(result_changing_keys(name, table).empty());
+}
+
+TEST_F(RecipeFile, TrainingPicturesAreSizedAsInEvaluationWhereNothingElseSizesThem) {
+  const Recipe recipe =
+      load(kSmall, {"data.augment=[\"flip_horizontal\"]", "data.crop_fraction=0.875"});
+  const Augmentation centre{.name = "centre_crop", .fraction = 0.875};
+  EXPECT_EQ(recipe.evaluation_pictures(), std::vector<Augmentation>{centre});
+  EXPECT_EQ(recipe.training_pictures(), (std::vector<Augmentation>{centre, {"flip_horizontal"}}));
+  const Recipe cropped =
+      load(kSmall, {"data.augment=[\"random_resized_crop\"]", "data.evaluate=\"resize\""});
+  EXPECT_EQ(cropped.training_pictures(), std::vector<Augmentation>{{"random_resized_crop"}});
+  EXPECT_EQ(cropped.evaluation_pictures(), std::vector<Augmentation>{{"resize"}});
+}
+
+TEST_F(RecipeFile, SizesThatDoNotFitTogetherAreRefused) {
+  EXPECT_ERROR(load(kSmall, {"data.image_size=128",
+                             "data.augment=[{name = \"resize\", size = 146}, \"random_crop\"]"}),
+               "data.augment leaves pictures of 146 x 146 pixels, but data.image_size is 128");
+  EXPECT_ERROR(
+      load(kSmall, {"data.image_size=128", "data.augment=[{name = \"random_crop\", size = 146}]"}),
+      "data.augment: random_crop takes 146 x 146 pixels of a picture that has 128 x 128");
+  EXPECT_ERROR(load(kSmall, {"data.evaluate=\"resize\"", "data.crop_fraction=0.875"}),
+               "data.crop_fraction = 0.875 needs data.evaluate = \"centre_crop\"");
+}
+
 TEST_F(RecipeFile, MissingKeysAreNamedWithAnExample) {
   EXPECT_ERROR(load(""), "r.toml: the key model.name is missing; for example: name = \"resnet8\"");
   EXPECT_ERROR(load("[model]\nname = \"mlp\"\n[data]\ntrain = \"x\"\n"),
@@ -132,9 +184,9 @@ TEST_F(RecipeFile, MissingKeysAreNamedWithAnExample) {
 }
 
 TEST_F(RecipeFile, WhatIsPrintedReadsBackTheSame) {
-  const Recipe recipe = load(kSmall, {"optimizer.weight_decay=0.1", "schedule.rate=3e-7",
-                                      "model.head=[1024]", "train.seed=77",
-                                      "model.init=we \"quote\".safetensors"});
+  const Recipe recipe =
+      load(kSmall, {"optimizer.weight_decay=0.1", "schedule.rate=3e-7", "model.head=[1024]",
+                    "train.seed=77", "model.init=we \"quote\".safetensors"});
   const std::string text = to_toml(recipe);
   const Recipe again = parse_recipe(text, "again");
   EXPECT_EQ(to_toml(again), text);

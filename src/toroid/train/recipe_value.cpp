@@ -14,10 +14,51 @@ std::string origin_of(const std::string& name, const toml::source_region& source
   return fmt::format("{}:{}", name, source.begin.line);
 }
 
+ParameterValue parameter_of(const toml::node& node) {
+  if (const auto* integer = node.as_integer()) return integer->get();
+  if (const auto* real = node.as_floating_point()) return real->get();
+  std::vector<double> numbers;
+  if (const auto* array = node.as_array()) {
+    for (const toml::node& item : *array) {
+      if (const auto number = item.value<double>()) numbers.push_back(*number);
+    }
+    if (numbers.size() == array->size()) return numbers;
+  }
+  fail_usage("expected a number or a list of numbers");
+}
+
+RecipeTable table_of(const toml::node& node) {
+  if (const auto* name = node.as_string()) return {name->get(), {}};
+  const auto* table = node.as_table();
+  const auto name = table != nullptr ? (*table)["name"].value_exact<std::string>() : std::nullopt;
+  if (!name) fail_usage("expected a name, or a table with a name");
+  RecipeTable result{*name, {}};
+  for (const auto& [key, value] : *table) {
+    if (key == "name") continue;
+    try {
+      result.parameters.emplace_back(std::string(key.str()), parameter_of(value));
+    } catch (const Error& error) {
+      fail_usage("{}: {}: {}", *name, key.str(), error.what());
+    }
+  }
+  return result;
+}
+
+RecipeValue tables_of(const toml::array& array, const std::string& key, const std::string& origin) {
+  std::vector<RecipeTable> tables;
+  try {
+    for (const toml::node& item : array) tables.push_back(table_of(item));
+  } catch (const Error& error) {
+    fail_usage("{}: {}: {}", origin, key, error.what());
+  }
+  return tables;
+}
+
 RecipeValue list_of(const toml::array& array, const std::string& key, const std::string& origin) {
   std::vector<std::string> strings;
   std::vector<double> numbers;
   for (const toml::node& item : array) {
+    if (item.is_table()) return tables_of(array, key, origin);
     if (const auto text = item.value_exact<std::string>()) strings.push_back(*text);
     if (item.is_number()) numbers.push_back(*item.value<double>());
   }
@@ -54,6 +95,37 @@ toml::table parse(const std::string& text, const std::string& name) {
   } catch (const toml::parse_error& error) {
     fail_usage("{}: not valid TOML: {}", origin_of(name, error.source()), error.description());
   }
+}
+
+/// The shortest text that reads back to the same bits, always with a point or exponent.
+std::string print(double number) {
+  std::string text = fmt::format("{}", number);
+  if (text.find_first_of(".en") == std::string::npos) text += ".0";
+  return text;
+}
+
+std::string print(const RecipeTable& table) {
+  std::string text = fmt::format("name = '{}'", table.name);
+  for (const auto& [key, value] : table.parameters) {
+    text += fmt::format(", {} = ", key);
+    if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+      text += std::to_string(*integer);
+    } else if (const auto* number = std::get_if<double>(&value)) {
+      text += print(*number);
+    } else {
+      const auto& numbers = std::get<std::vector<double>>(value);
+      text += fmt::format("[{}]", fmt::join(numbers, ", "));
+    }
+  }
+  return table.parameters.empty() ? fmt::format("'{}'", table.name) : fmt::format("{{ {} }}", text);
+}
+
+std::string print(const std::vector<RecipeTable>& tables) {
+  std::string text;
+  for (const RecipeTable& table : tables) {
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", print(table));
+  }
+  return text.empty() ? "[]" : fmt::format("[ {} ]", text);
 }
 
 }  // namespace
@@ -93,10 +165,9 @@ std::string print_toml(const RecipeValue& value) {
         } else if constexpr (std::is_same_v<T, std::vector<double>>) {
           out << fmt::format("[{}]", fmt::join(v, ", "));
         } else if constexpr (std::is_same_v<T, double>) {
-          // The shortest text that reads back to the same bits, always with a point or exponent.
-          std::string text = fmt::format("{}", v);
-          if (text.find_first_of(".en") == std::string::npos) text += ".0";
-          out << text;
+          out << print(v);
+        } else if constexpr (std::is_same_v<T, std::vector<RecipeTable>>) {
+          out << print(v);
         } else {
           const toml::value<T> node(v);
           out << node;

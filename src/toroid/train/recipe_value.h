@@ -6,11 +6,21 @@
 #include <variant>
 #include <vector>
 
+#include "toroid/data/augmentation.h"
+
 namespace toroid {
 
-/// An empty list is one of strings.
+/// A table in a list: what it names, with parameters.
+struct RecipeTable {
+  std::string name;
+  std::vector<std::pair<std::string, ParameterValue>> parameters;
+  friend bool operator==(const RecipeTable&, const RecipeTable&) = default;
+};
+
+/// An empty list is one of strings; a list with a table in it is one of tables, where a string is a
+/// name without parameters.
 using RecipeValue = std::variant<bool, std::int64_t, double, std::string, std::vector<std::string>,
-                                 std::vector<double>>;
+                                 std::vector<double>, std::vector<RecipeTable>>;
 
 struct RecipeEntry {
   std::string key;  ///< dotted: "train.epochs"

@@ -258,9 +258,7 @@ void Trainer::report_training() {
 
 void Trainer::evaluate_now() {
   if (validation_ == nullptr) return;
-  const EvaluationSums sums = toroid::evaluate(engine_, *validation_, placement_,
-                                               static_cast<int>(engine_.options().image_height),
-                                               static_cast<int>(recipe_.data.threads));
+  const EvaluationSums sums = toroid::evaluate(engine_, *validation_, placement_, recipe_);
   last_values_ = sums.means();
   best_.offer(step_, last_values_);
   if (reports()) {

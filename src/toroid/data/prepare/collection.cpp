@@ -84,7 +84,7 @@ Finished finish(const Item& item, std::string file, const PrepareOptions& option
   const ImageFormat format = image_format(file, item.where);
   Image image = decode_image(file, 0, item.where);
   if (options.size > 0 && (image.height != options.size || image.width != options.size)) {
-    image = fit_to_square(std::move(image), options.size);
+    image = fit_to_square(image, options.size);
     file = format == ImageFormat::kJpeg ? encode_jpeg(image, options.quality) : encode_png(image);
   }
   const Example example{.encoded = std::move(file),
