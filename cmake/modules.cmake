@@ -91,6 +91,9 @@ toroid_module(comm LINK MPI::MPI_C)
 toroid_module(backends)
 toroid_module(backends/reference)
 toroid_module(backends/cpu LINK dnnl OpenMP::OpenMP_CXX)
+# A square root that may set errno is no vector instruction.
+set_source_files_properties("${CMAKE_SOURCE_DIR}/src/toroid/backends/cpu/local_response_norm.cpp"
+                            PROPERTIES COMPILE_OPTIONS -fno-math-errno)
 toroid_module(backends/xla LINK ${CMAKE_DL_LIBS} protobuf::libprotobuf pjrt_header)
 toroid_module(data LINK JPEG::JPEG PNG::PNG ZLIB::ZLIB PkgConfig::ISAL protobuf::libprotobuf
               nlohmann_json::nlohmann_json)

@@ -5,11 +5,6 @@
 #include "toroid/backends/cpu/kernels.h"
 #include "toroid/backends/cpu/parallel.h"
 
-// A square root that may set errno is no vector instruction.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("no-math-errno")
-#endif
-
 namespace toroid::cpu {
 namespace {
 
@@ -59,7 +54,7 @@ TOROID_INLINE void scales(const Norm& norm, const float* x, const Rows& rows) {
   window_sums(norm, rows);
 #pragma omp simd
   for (std::int64_t c = 0; c < norm.channels; ++c) rows.s[c] = norm.k + norm.alpha * rows.sums[c];
-  if (norm.beta == 0.75F) {  // everybody's, and square roots are far cheaper than a power
+  if (norm.beta == 0.75F) {  // everybody's; unlike a power, square roots are vector instructions
 #pragma omp simd
     for (std::int64_t c = 0; c < norm.channels; ++c) {
       const float root = std::sqrt(rows.s[c]);
