@@ -98,10 +98,7 @@ Tensor scalar_tensor(const Input& input, const Scalars& scalars) {
     }
     return Tensor::scalar(static_cast<std::int32_t>(scalars.step));
   }
-  if (scalars.seed > std::numeric_limits<std::uint32_t>::max()) {
-    fail("scalars: the seed must be below 2^32, is {}", scalars.seed);
-  }
-  return Tensor::scalar(static_cast<std::uint32_t>(scalars.seed));
+  return Tensor::scalar(static_cast<std::uint32_t>(scalars.seed ^ (scalars.seed >> 32)));
 }
 
 }  // namespace toroid

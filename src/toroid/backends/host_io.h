@@ -19,8 +19,8 @@ const Batch* only_batch(const Graph& graph, std::span<const Batch> batches);
 /// input's dtype unless both are floats (convert it then). Error naming the input.
 const Tensor& batch_tensor(const Input& input, const Batch& batch);
 
-/// The value of an input of kind kScalar, as a tensor of the input's type; Error when a step or
-/// seed does not fit 32 bits.
+/// The value of an input of kind kScalar, as a tensor of the input's type; Error when a step does
+/// not fit 31 bits. Of a seed, the upper and lower 32 bits are combined by exclusive or.
 Tensor scalar_tensor(const Input& input, const Scalars& scalars);
 
 }  // namespace toroid

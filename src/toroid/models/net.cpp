@@ -117,12 +117,12 @@ Value Net::global_average_pool(Value x) {
 
 Value Net::dropout(std::string_view name, Value x, double rate) {
   if (!options_.training) return x;
+  const std::uint32_t key = purpose_hash(builder_.scope_path() + std::string(name));
   const auto inside = scope(name);
   const Value ids = builder_.input(InputKind::kBatch, "ids", {DType::u32, Shape{shape(x)[0]}});
   const Value seed = builder_.input(InputKind::kScalar, "seed", {DType::u32, Shape{}});
   const Value step = builder_.input(InputKind::kScalar, "step", {DType::i32, Shape{}});
-  return toroid::dropout(builder_, x, ids, seed, step,
-                         {.rate = rate, .key = purpose_hash(builder_.scope_path())});
+  return toroid::dropout(builder_, x, ids, seed, step, {.rate = rate, .key = key});
 }
 
 Value Net::flatten(Value x) {

@@ -78,8 +78,8 @@ class Net {
   Value concat(std::vector<Value> values);
   Value local_response_norm(Value x, const LocalResponseNorm& options = {});
   /// In training, drops a share `rate` of the elements of x [N,...] and scales the others up; x
-  /// itself otherwise. The draws are a function of the graph's inputs seed and step, of the path
-  /// of this layer, and of each example's id (ops/dropout.h).
+  /// itself otherwise. The draws are a function of the graph's inputs seed and step, of this
+  /// layer's path, and of each example's id: Random(seed, path, step, id) (ops/dropout.h).
   Value dropout(std::string_view name, Value x, double rate);
   /// [N,...] -> [N, product of the rest].
   Value flatten(Value x);

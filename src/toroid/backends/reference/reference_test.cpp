@@ -156,8 +156,15 @@ TEST_F(Reference, InputErrorsNameTheInputAndWhatWasExpected) {
                "graph: scalar input step must be i32[], is f32[]");
   EXPECT_ERROR(run(scalar_graph("step", DType::i32), {}, {.step = std::int64_t{1} << 31}),
                "scalars: the step must fit i32 and not be negative, is 2147483648");
-  EXPECT_ERROR(run(scalar_graph("seed", DType::u32), {}, {.seed = std::uint64_t{1} << 32}),
-               "scalars: the seed must be below 2^32, is 4294967296");
+}
+
+TEST_F(Reference, AllBitsOfALongSeedCount) {
+  const auto seed_of = [&](std::uint64_t seed) {
+    const Graph graph = passing(InputKind::kScalar, "seed", {DType::u32, Shape{}});
+    return run(graph, {}, {.seed = seed}).at("y").item();
+  };
+  EXPECT_EQ(seed_of(7), 7);
+  EXPECT_EQ(seed_of((std::uint64_t{5} << 32) + 3), 6);
 }
 
 TEST_F(Reference, CompileRefusesWhatItCannotRun) {
