@@ -11,7 +11,7 @@ std::vector<TensorType> LocalResponseNorm::infer(Types inputs) const {
   expect_float(inputs[0], "x");
   if (size < 1 || size % 2 == 0) fail("the size must be odd and positive, is {}", size);
   if (!(k > 0) || !(alpha >= 0))
-    fail("k must be above 0 and alpha not below, are {} and {}", k, alpha);
+    fail("k must be above 0 and alpha at least 0, are {} and {}", k, alpha);
   return {inputs[0]};
 }
 

@@ -9,11 +9,15 @@
 #include <sstream>
 
 #include "toroid/base/testing.h"
+#include "toroid/ops/avg_pool.h"
 #include "toroid/ops/batch_norm.h"
 #include "toroid/ops/collectives.h"
+#include "toroid/ops/concat.h"
 #include "toroid/ops/constant.h"
 #include "toroid/ops/conv2d.h"
+#include "toroid/ops/dropout.h"
 #include "toroid/ops/elementwise.h"
+#include "toroid/ops/local_response_norm.h"
 #include "toroid/ops/matmul.h"
 #include "toroid/ops/max_pool.h"
 #include "toroid/ops/sum.h"
@@ -195,6 +199,23 @@ TEST(OpErrors, SayWhatIsWrongAndWhatWasExpected) {
                "8 examples do not form 3 equal groups");
   EXPECT_ERROR(max_pool(builder, image, {.window = {2, 2}, .padding = {2, 0, 0, 0}}),
                "the padding must be smaller than the window");
+  EXPECT_ERROR(avg_pool(builder, image, {.window = {2, 2}, .padding = {0, 0, 0, 2}}),
+               "the padding must be smaller than the window");
+  EXPECT_ERROR(concat(builder, {matrix, vector}, 0),
+               "operand 1, f32[7], must be like operand 0, f32[3,7], in all but dimension 0");
+  EXPECT_ERROR(concat(builder, {matrix, matrix}, 2),
+               "the axis must be below the rank of f32[3,7], is 2");
+  EXPECT_ERROR(slice(builder, matrix, {.axis = 1, .start = 5, .limit = 8}),
+               "no slice 5 .. 8 of f32[3,7] along axis 1");
+  const Value ids = value("ids", DType::u32, {8}), seed = value("seed", DType::u32, {});
+  const Value step = value("step", DType::i32, {});
+  EXPECT_ERROR(dropout(builder, image, ids, seed, step, {.rate = 1}),
+               "the rate must be in [0, 1), is 1");
+  EXPECT_ERROR(dropout(builder, matrix, ids, seed, step, {}), "ids must be u32[3], is u32[8]");
+  EXPECT_ERROR(local_response_norm(builder, image, {.size = 4}),
+               "the size must be odd and positive, is 4");
+  EXPECT_ERROR(local_response_norm(builder, image, {.k = 0}),
+               "k must be above 0 and alpha at least 0, are 0 and 0.0001");
   EXPECT_ERROR(reduce_scatter(builder, {vector}, 2), "f32[7] is no multiple of the group size 2");
   EXPECT_ERROR(reshape(builder, matrix, {4, 5}), "21 elements do not fit [4,5]");
   EXPECT_ERROR(sum(builder, matrix, {1, 0}), "axes must be ascending and below 2, axis 0 is not");

@@ -10,11 +10,15 @@
 #include "toroid/base/testing.h"
 #include "toroid/comm/self.h"
 #include "toroid/comm/threads.h"
+#include "toroid/ops/avg_pool.h"
 #include "toroid/ops/batch_norm.h"
 #include "toroid/ops/collectives.h"
+#include "toroid/ops/concat.h"
 #include "toroid/ops/constant.h"
 #include "toroid/ops/conv2d.h"
+#include "toroid/ops/dropout.h"
 #include "toroid/ops/elementwise.h"
+#include "toroid/ops/local_response_norm.h"
 #include "toroid/ops/matmul.h"
 #include "toroid/ops/max_pool.h"
 #include "toroid/ops/relu.h"
@@ -79,6 +83,15 @@ std::vector<OpCase> large_cases(DType f) {
       large_case(SumSquares{}, {x, channels}),
       large_case(AddBias{}, {x, channels}),
       large_case(MaxPool{.window = {3, 3}, .stride = {2, 2}, .padding = {1, 1, 1, 1}}, {x}),
+      large_case(AvgPool{.window = {3, 3}, .stride = {2, 2}, .padding = {1, 1, 1, 1}}, {x}),
+      large_case(Concat{.axis = 3}, {x, normals({20, 33, 31, 40}), x}),
+      large_case(Slice{.axis = 3, .start = 3, .limit = 21}, {x}),
+      large_case(Dropout{.rate = 0.4, .key = 5}, {x,
+                                                  {{DType::u32, Shape{20}}, Fill::kWords},
+                                                  {{DType::u32, Shape{}}, Fill::kWords},
+                                                  {{DType::i32, Shape{}}, Fill::kLabels, 1000}}),
+      large_case(LocalResponseNorm{.alpha = 0.1}, {x}),
+      large_case(LocalResponseNormGradient{.alpha = 0.1}, {x, x}),
       large_case(Conv2d{.padding = {1, 1, 1, 1}}, {x, normals({3, 3, 24, 40})}),
       large_case(Broadcast{.shape = {20, 33, 31, 24}, .axes = {1, 2}}, {normals({20, 24})}),
       large_case(Binary{BinaryKind::kAdd}, {x, normals({})}),
@@ -92,7 +105,9 @@ TEST(CpuKernels, LargeTensorsAgreeWithTheF64OracleOnAnyNumberOfThreads) {
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const auto operands = case_operands(cases[i], 5);
     std::vector<Tensor> wide;
-    for (const Tensor& operand : operands) wide.push_back(operand.converted(DType::f64));
+    for (const Tensor& operand : operands) {
+      wide.push_back(is_float(operand.dtype()) ? operand.converted(DType::f64) : operand);
+    }
     const auto wanted = run_case(*oracle, exact[i], wide);
     for (const int threads : {1, 2, 3}) {
       const auto backend = make_cpu_backend(communicator, {.threads = threads});

@@ -8,10 +8,14 @@
 #include "toroid/backends/reference/reference.h"
 #include "toroid/base/testing.h"
 #include "toroid/comm/self.h"
+#include "toroid/ops/avg_pool.h"
 #include "toroid/ops/batch_norm.h"
+#include "toroid/ops/concat.h"
 #include "toroid/ops/constant.h"
 #include "toroid/ops/conv2d.h"
+#include "toroid/ops/dropout.h"
 #include "toroid/ops/elementwise.h"
+#include "toroid/ops/local_response_norm.h"
 #include "toroid/ops/matmul.h"
 #include "toroid/ops/max_pool.h"
 #include "toroid/ops/normalize_images.h"
@@ -112,6 +116,57 @@ TEST(ReferenceLiterals, MaxPoolNeverPicksPaddingAndAddsUpOverlappingWindows) {
       run(MaxPoolGradient{.window = pool.window, .stride = pool.stride, .padding = pool.padding},
           {x, dy})[0],
       {1, 110});
+}
+
+// Windows of one to two pixels of the picture and padding on the left.
+TEST(ReferenceLiterals, AveragePoolingCountsThePaddingOnlyWhereAsked) {
+  const AvgPool pool{.window = {1, 2}, .stride = {1, 2}, .padding = {0, 0, 1, 0}};
+  const Tensor x = f64({1, 1, 3, 1}, {6, 8, 10}), dy = f64({1, 1, 2, 1}, {1, 10});
+  expect_values(run(pool, {x})[0], {6, 9});
+  AvgPoolGradient gradient{
+      .window = pool.window, .stride = pool.stride, .padding = pool.padding, .input_size = {1, 3}};
+  expect_values(run(gradient, {dy})[0], {1, 5, 5});
+  AvgPool counting = pool;
+  gradient.count_include_padding = counting.count_include_padding = true;
+  expect_values(run(counting, {x})[0], {3, 9});
+  expect_values(run(gradient, {dy})[0], {0.5, 5, 5});
+}
+
+TEST(ReferenceLiterals, AveragePoolingWithOverlap) {
+  const Tensor x = f64({1, 2, 3, 1}, {1, 2, 3, 4, 5, 6});
+  expect_values(run(AvgPool{.stride = {1, 1}}, {x})[0], {3, 4});
+  const Tensor dy = f64({1, 1, 2, 1}, {4, 8});
+  expect_values(run(AvgPoolGradient{.stride = {1, 1}, .input_size = {2, 3}}, {dy})[0],
+                {1, 3, 2, 1, 3, 2});
+}
+
+TEST(ReferenceLiterals, ConcatAndSliceAlongEachAxis) {
+  const Tensor a = f64({2, 1}, {1, 2}), b = f64({2, 2}, {3, 4, 5, 6});
+  expect_values(run(Concat{.axis = 1}, {a, b})[0], {1, 3, 4, 2, 5, 6});
+  expect_values(run(Concat{.axis = 0}, {b, b})[0], {3, 4, 5, 6, 3, 4, 5, 6});
+  expect_values(run(Slice{.axis = 1, .start = 1, .limit = 2}, {b})[0], {4, 6});
+  expect_values(run(Slice{.axis = 0, .start = 1, .limit = 2}, {b})[0], {5, 6});
+}
+
+// The published words of Philox for zeros are 6627e8d5 e169c58d bc57ac4c 9b00dbd8.
+TEST(ReferenceLiterals, DropoutDropsWhereThePublishedWordsAreBelowTheRate) {
+  const Tensor x = f64({1, 4}, {1, 2, 3, kNaN});
+  const Tensor ids = Tensor::of<std::uint32_t>({1}, {0}), seed = Tensor::scalar(0U),
+               step = Tensor::scalar(0);
+  expect_values(run(Dropout{.rate = 0.5}, {x, ids, seed, step})[0], {0, 4, 6, kNaN});
+  expect_values(run(Dropout{.rate = 0.75}, {x, ids, seed, step})[0], {0, 8, 0, 0});
+  expect_values(run(Dropout{.rate = 0}, {x, ids, seed, step})[0], {1, 2, 3, kNaN});
+}
+
+TEST(ReferenceLiterals, LocalResponseNormDoesNotDivideAlphaByTheSize) {
+  const Tensor x = f64({1, 1, 1, 3}, {1, 2, 0}), dy = f64({1, 1, 1, 3}, {1, 0, 1});
+  // s = 1 + 3 (1 + 4), 1 + 3 (1 + 4 + 0), 1 + 3 (4 + 0)
+  const LocalResponseNorm norm{.size = 3, .k = 1, .alpha = 3, .beta = 0.5};
+  expect_values(run(norm, {x})[0], {0.25, 0.5, 0});
+  // dx0 = 1/4 - 3 * 1 / 64, dx1 = -3 * 2 / 64, dx2 = 1 / sqrt(13)
+  expect_values(
+      run(LocalResponseNormGradient{.size = 3, .k = 1, .alpha = 3, .beta = 0.5}, {x, dy})[0],
+      {0.25 - 3.0 / 64, -6.0 / 64, 1 / std::sqrt(13.0)});
 }
 
 TEST(ReferenceLiterals, InTopKPutsTheLowerIndexFirstAmongEqualLogits) {
