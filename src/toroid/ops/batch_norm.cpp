@@ -14,22 +14,26 @@ void expect_activation(const TensorType& x) {
   if (x.shape.rank() < 2) fail("x must be [N,...,C], is {}", x.str());
 }
 
+DType statistic_dtype(const TensorType& x) {
+  return x.dtype == DType::bf16 ? DType::f32 : x.dtype;
+}
+
 TensorType per_channel(const TensorType& x) {
-  return {x.dtype, Shape{x.shape.back()}};
+  return {statistic_dtype(x), Shape{x.shape.back()}};
 }
 
 // Checks that `statistic` is [G,C] with G groups of x's examples.
 void expect_statistic(const TensorType& x, const TensorType& statistic, std::string_view what) {
   expect_rank(statistic, 2, what);
   const std::int64_t groups = statistic.shape[0];
-  expect_type(statistic, {x.dtype, Shape{groups, x.shape.back()}}, what);
+  expect_type(statistic, {statistic_dtype(x), Shape{groups, x.shape.back()}}, what);
   if (groups < 1 || x.shape[0] % groups != 0) {
     fail("{} examples do not form {} equal groups", x.shape[0], groups);
   }
 }
 
 TensorType example_weights(const TensorType& x) {
-  return {x.dtype, Shape{x.shape[0]}};
+  return {statistic_dtype(x), Shape{x.shape[0]}};
 }
 
 Cost activation_cost(Types inputs, Types outputs, double flops_per_element) {
@@ -44,7 +48,7 @@ std::vector<TensorType> BatchNormStatistics::infer(Types inputs) const {
   const TensorType& x = inputs[0];
   expect_activation(x);
   if (inputs.size() == 2) expect_type(inputs[1], example_weights(x), "weights");
-  const TensorType statistic{x.dtype, Shape{groups, x.shape.back()}};
+  const TensorType statistic{statistic_dtype(x), Shape{groups, x.shape.back()}};
   expect_statistic(x, statistic, "statistics");
   return {statistic, statistic, statistic};
 }
@@ -116,13 +120,23 @@ Cost BatchNormApply::cost(Types inputs, Types outputs) const {
   return activation_cost(inputs, outputs, 2.0 + residual + relu);
 }
 
+BatchNormGradientSums::Operands BatchNormGradientSums::operands() const {
+  Operands at{-1, -1, 4};
+  if (gamma) at.gamma = at.total++;
+  if (beta) at.beta = at.total++;
+  return at;
+}
+
 std::vector<TensorType> BatchNormGradientSums::infer(Types inputs) const {
-  expect_operands(inputs, 4);
+  const Operands at = operands();
+  expect_operands(inputs, static_cast<std::size_t>(at.total));
   const TensorType& x = inputs[0];
   expect_activation(x);
   expect_type(inputs[1], x, "dy");
   expect_statistic(x, inputs[2], "mean");
   expect_type(inputs[3], inputs[2], "variance");
+  if (gamma) expect_type(inputs[static_cast<std::size_t>(at.gamma)], per_channel(x), "gamma");
+  if (beta) expect_type(inputs[static_cast<std::size_t>(at.beta)], per_channel(x), "beta");
   return {inputs[2], inputs[2]};
 }
 
@@ -135,8 +149,9 @@ Cost BatchNormGradientSums::cost(Types inputs, Types outputs) const {
 }
 
 BatchNormInputGradient::Operands BatchNormInputGradient::operands() const {
-  Operands at{-1, -1, -1, 4};
+  Operands at{-1, -1, -1, -1, 4};
   if (gamma) at.gamma = at.total++;
+  if (beta) at.beta = at.total++;
   if (sums) {
     at.sums = at.total;
     at.total += 3;
@@ -157,6 +172,7 @@ std::vector<TensorType> BatchNormInputGradient::infer(Types inputs) const {
   expect_statistic(x, inputs[2], "mean");
   expect_type(inputs[3], inputs[2], "variance");
   if (gamma) expect_type(operand(at.gamma), per_channel(x), "gamma");
+  if (beta) expect_type(operand(at.beta), per_channel(x), "beta");
   if (sums) {
     expect_type(operand(at.sums), inputs[2], "sum_dy");
     expect_type(operand(at.sums + 1), inputs[2], "sum_dy_xhat");

@@ -6,6 +6,7 @@
 // (batch_norm_moments below), so that G is 1 then.
 //
 // Statistics are [G,C]. The count is [G,C] too, equal along C, so that no broadcasting is needed.
+// Statistics, gamma, beta and weights are of x's dtype, but f32 where that is bf16.
 #pragma once
 
 #include "toroid/graph/builder.h"
@@ -67,12 +68,17 @@ struct BatchNormApply {
   Operands operands() const;
 };
 
-/// x, dy like x, mean [G,C], variance [G,C] -> two [G,C]: sum of dy, and sum of dy * xhat with
-/// xhat = (x - mean) / sqrt(variance + epsilon), over this replica's examples. dy of an example
-/// with weight 0 is 0, so no weights are needed.
+/// x, dy like x, mean [G,C], variance [G,C] [, gamma [C]] [, beta [C]] -> two [G,C]: sum of dy, and
+/// sum of dy * xhat with xhat = (x - mean) / sqrt(variance + epsilon), over this replica's
+/// examples. dy of an example with weight 0 is 0, so no weights are needed. With `relu`, which
+/// gamma and beta are for, dy is the gradient of relu(y), y being the forward pass's result: it
+/// counts only where xhat * gamma + beta > 0. So y need not be kept.
 struct BatchNormGradientSums {
   static constexpr std::string_view kName = "batch_norm_gradient_sums";
   double epsilon = 1e-5;
+  bool gamma = false;
+  bool beta = false;
+  bool relu = false;
 
   std::vector<TensorType> infer(Types inputs) const;
   Gradient gradient(GradientContext& context) const;
@@ -80,18 +86,30 @@ struct BatchNormGradientSums {
   template <class V>
   void attributes(V& visit) const {
     visit("epsilon", epsilon);
+    if (relu) visit("relu", relu);
+    if (relu && !gamma) visit("gamma", gamma);
+    if (relu && !beta) visit("beta", beta);
   }
+
+  /// Positions of the optional operands, -1 where absent.
+  struct Operands {
+    int gamma, beta, total;
+  };
+  Operands operands() const;
 };
 
-/// x, dy, mean, variance [, gamma] [, sum_dy, sum_dy_xhat, count, each [G,C]] [, weights [N]] ->
-/// dx:
+/// x, dy, mean, variance [, gamma] [, beta] [, sum_dy, sum_dy_xhat, count, each [G,C]] [, weights
+/// [N]] -> dx:
 ///   dx = gamma / sqrt(variance + epsilon)
 ///        * (dy - weight * (sum_dy + xhat * sum_dy_xhat) / max(count, 1))
 /// Without the sums, the statistics are constants and dx = gamma / sqrt(variance + epsilon) * dy.
+/// With `relu`, which beta is for, dy is 0 where BatchNormGradientSums says so.
 struct BatchNormInputGradient {
   static constexpr std::string_view kName = "batch_norm_input_gradient";
   double epsilon = 1e-5;
   bool gamma = true;
+  bool beta = false;
+  bool relu = false;
   bool sums = true;
   bool weights = false;
 
@@ -102,12 +120,14 @@ struct BatchNormInputGradient {
   void attributes(V& visit) const {
     visit("epsilon", epsilon);
     if (!gamma) visit("gamma", gamma);
+    if (relu) visit("relu", relu);
+    if (relu && !beta) visit("beta", beta);
     if (!sums) visit("sums", sums);
   }
 
   /// Positions of the optional operands, -1 where absent.
   struct Operands {
-    int gamma, sums, weights, total;
+    int gamma, beta, sums, weights, total;
   };
   Operands operands() const;
 };

@@ -120,8 +120,18 @@ void add_batch_norm_gradients(Cases& cases, const BatchNormShape& s) {
   const Operand variance = cases.positive({s.groups, s.x.back()});
   const Operand x = cases.normal(s.x);
   cases.add(BatchNormGradientSums{}, s.label, {x, x, statistic, variance});
-  std::vector<Operand> operands{
-      x, x, statistic, variance, cases.normal({s.x.back()}), statistic, statistic, variance};
+  const Operand channels = cases.normal({s.x.back()});
+  cases.add(BatchNormGradientSums{.gamma = true, .beta = true, .relu = true}, s.label + ", relu",
+            {x, x, statistic, variance, channels, channels});
+  cases.add(BatchNormGradientSums{.beta = true, .relu = true}, s.label + ", relu, no gamma",
+            {x, x, statistic, variance, channels});
+  std::vector<Operand> with_relu{x,        x,         statistic, variance, channels,
+                                 channels, statistic, statistic, variance};
+  if (s.weighted) with_relu.push_back(cases.mask({s.x[0]}));
+  cases.add(BatchNormInputGradient{.beta = true, .relu = true, .weights = s.weighted},
+            s.label + ", relu", with_relu);
+  std::vector<Operand> operands{x,        x,         statistic, variance,
+                                channels, statistic, statistic, variance};
   if (s.weighted) operands.push_back(cases.mask({s.x[0]}));
   cases.add(BatchNormInputGradient{.weights = s.weighted}, s.label, operands);
   cases.add(BatchNormInputGradient{.gamma = false, .sums = false},
@@ -218,7 +228,10 @@ void add_losses(Cases& cases) {
 void add_relu(Cases& cases) {
   cases.add(Relu{}, "picture", {cases.normal({2, 3, 5, 7})}, {0});
   cases.add(Relu{}, "scalar", {cases.normal({})}, {0});
-  cases.add(ReluGradient{}, "picture", {cases.normal({2, 3, 5, 7}), cases.normal({2, 3, 5, 7})});
+  const Operand picture = cases.normal({2, 3, 5, 7});
+  cases.add(ReluGradient{}, "picture", {picture, picture});
+  cases.add(ReluGradient{}, "two gradients", {picture, picture, picture});
+  cases.add(ReluGradient{}, "four gradients", {picture, picture, picture, picture, picture});
 }
 
 }  // namespace

@@ -20,9 +20,10 @@ Cost Relu::cost(Types inputs, Types outputs) const {
 }
 
 std::vector<TensorType> ReluGradient::infer(Types inputs) const {
-  expect_operands(inputs, 2);
+  expect_operands(inputs, 2, kMostGradients + 1);
   expect_float(inputs[0], "dy");
   expect_type(inputs[1], inputs[0], "y");
+  for (std::size_t i = 2; i < inputs.size(); ++i) expect_type(inputs[i], inputs[0], "dy");
   return {inputs[0]};
 }
 
@@ -31,7 +32,8 @@ Gradient ReluGradient::gradient(GradientContext&) const {
 }
 
 Cost ReluGradient::cost(Types inputs, Types outputs) const {
-  return memory_cost(inputs, outputs, static_cast<double>(outputs[0].elements()));
+  const double per_element = static_cast<double>(inputs.size()) - 1;
+  return memory_cost(inputs, outputs, per_element * static_cast<double>(outputs[0].elements()));
 }
 
 Value relu(Builder& builder, Value x) {

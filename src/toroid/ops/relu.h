@@ -16,9 +16,11 @@ struct Relu {
   void attributes(V&) const {}
 };
 
-/// dy, y = relu(x) -> dx = y > 0 ? dy : 0. It reads the result, so that x need not be kept.
+/// dy, y = relu(x) [, more dy] -> dx = y > 0 ? the sum of all dy : 0. It reads the result, so that
+/// x need not be kept.
 struct ReluGradient {
   static constexpr std::string_view kName = "relu_gradient";
+  static constexpr int kMostGradients = 4;
 
   std::vector<TensorType> infer(Types inputs) const;
   Gradient gradient(GradientContext& context) const;

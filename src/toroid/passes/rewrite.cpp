@@ -10,8 +10,19 @@ Rewriter::Rewriter(const Graph& source) : source_(source), mapped_(source.nodes.
 }
 
 void Rewriter::copy(int index) {
+  std::vector<Value> inputs = source_.nodes[static_cast<std::size_t>(index)].inputs;
+  for (Value& value : inputs) value = map(value);
+  copy(index, std::move(inputs));
+}
+
+void Rewriter::copy(int index, std::vector<Value> inputs) {
+  copy_as(source_.nodes[static_cast<std::size_t>(index)].op, index, std::move(inputs));
+}
+
+void Rewriter::copy_as(Op op, int index, std::vector<Value> inputs) {
   Node node = source_.nodes[static_cast<std::size_t>(index)];
-  for (Value& value : node.inputs) value = map(value);
+  node.op = std::move(op);
+  node.inputs = std::move(inputs);
   auto& outputs = mapped_[static_cast<std::size_t>(index)];
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     outputs[k] = {static_cast<int>(target_.nodes.size()), static_cast<int>(k)};

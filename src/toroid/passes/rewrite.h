@@ -13,6 +13,10 @@ class Rewriter {
 
   /// Appends source node `index` with its operands mapped, under its own path.
   void copy(int index);
+  /// The same with these operands, which are new values.
+  void copy(int index, std::vector<Value> inputs);
+  /// Another op in the node's place, with results of the same types as the node's.
+  void copy_as(Op op, int index, std::vector<Value> inputs);
   /// Appends a new node under `path` and returns its only output; operands are new values.
   Value add(Op op, const std::string& path, std::vector<Value> inputs);
   /// Users of the source value `from` shall use the new value `to`.

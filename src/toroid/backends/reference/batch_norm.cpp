@@ -29,6 +29,17 @@ std::span<const T> optional_input(const KernelCall& call, int at) {
   return at < 0 ? std::span<const T>{} : call.input<T>(static_cast<std::size_t>(at));
 }
 
+// dy, or 0 where it comes through a relu that the forward pass closed: y <= 0.
+template <class T>
+double through_relu(bool relu, T dy, double xhat, std::span<const T> gamma, std::span<const T> beta,
+                    std::size_t channel) {
+  if (!relu) return static_cast<double>(dy);
+  double y = xhat;
+  if (!gamma.empty()) y *= gamma[channel];
+  if (!beta.empty()) y += beta[channel];
+  return y > 0 ? static_cast<double>(dy) : 0;
+}
+
 }  // namespace
 
 void batch_norm_statistics(const KernelCall& call) {
@@ -82,19 +93,23 @@ void batch_norm_apply(const KernelCall& call) {
 }
 
 void batch_norm_gradient_sums(const KernelCall& call) {
-  const double epsilon = call.attributes<BatchNormGradientSums>().epsilon;
+  const auto& attributes = call.attributes<BatchNormGradientSums>();
+  const auto at = attributes.operands();
   const Layout layout(call.shape(0), call.shape(2)[0]);
   with_float(call.inputs[0]->dtype(), [&](auto zero) {
     using T = decltype(zero);
     const auto x = call.input<T>(0), dy = call.input<T>(1);
     const auto mean = call.input<T>(2), variance = call.input<T>(3);
+    const auto gamma = optional_input<T>(call, at.gamma), beta = optional_input<T>(call, at.beta);
     std::vector<double> sum_dy(mean.size()), sum_dy_xhat(mean.size());
     for (std::size_t i = 0; i < layout.elements; ++i) {
       const std::size_t s = layout.statistic(i);
       const double xhat = (static_cast<double>(x[i]) - mean[s]) /
-                          std::sqrt(static_cast<double>(variance[s]) + epsilon);
-      sum_dy[s] += dy[i];
-      sum_dy_xhat[s] += dy[i] * xhat;
+                          std::sqrt(static_cast<double>(variance[s]) + attributes.epsilon);
+      const double passed =
+          through_relu<T>(attributes.relu, dy[i], xhat, gamma, beta, layout.channel(i));
+      sum_dy[s] += passed;
+      sum_dy_xhat[s] += passed * xhat;
     }
     store(sum_dy, call.output<T>(0));
     store(sum_dy_xhat, call.output<T>(1));
@@ -109,7 +124,7 @@ void batch_norm_input_gradient(const KernelCall& call) {
     using T = decltype(zero);
     const auto x = call.input<T>(0), dy = call.input<T>(1);
     const auto mean = call.input<T>(2), variance = call.input<T>(3);
-    const auto gamma = optional_input<T>(call, at.gamma);
+    const auto gamma = optional_input<T>(call, at.gamma), beta = optional_input<T>(call, at.beta);
     const auto sum_dy = optional_input<T>(call, at.sums);
     const auto sum_dy_xhat = optional_input<T>(call, attributes.sums ? at.sums + 1 : -1);
     const auto count = optional_input<T>(call, attributes.sums ? at.sums + 2 : -1);
@@ -118,9 +133,9 @@ void batch_norm_input_gradient(const KernelCall& call) {
     for (std::size_t i = 0; i < layout.elements; ++i) {
       const std::size_t s = layout.statistic(i);
       const double deviation = std::sqrt(static_cast<double>(variance[s]) + attributes.epsilon);
-      double value = dy[i];
+      const double xhat = (static_cast<double>(x[i]) - mean[s]) / deviation;
+      double value = through_relu<T>(attributes.relu, dy[i], xhat, gamma, beta, layout.channel(i));
       if (attributes.sums) {
-        const double xhat = (static_cast<double>(x[i]) - mean[s]) / deviation;
         const double weight = attributes.weights ? weights[layout.example(i)] : 1;
         const double examples = std::max(static_cast<double>(count[s]), 1.0);
         value -= weight * (sum_dy[s] + xhat * sum_dy_xhat[s]) / examples;

@@ -281,9 +281,14 @@ TEST(ReferenceLiterals, SumsOfF32AreFormedInDouble) {
   EXPECT_EQ(run(SumSquares{}, {squares})[0].item(), 16777220);
 }
 
-TEST(ReferenceLiterals, Bf16IsRefused) {
-  EXPECT_ERROR(run(Relu{}, {Tensor(DType::bf16, {2})}),
-               "reference: relu: the reference backend computes in f32 and f64, not in bf16");
+TEST(ReferenceLiterals, Bf16IsComputedInF32AndRoundedOnce) {
+  const auto of = [](float a, float b) {
+    return Tensor::of<BFloat16>({2}, {BFloat16(a), BFloat16(b)});
+  };
+  // bf16 keeps 8 bits of a number: 1 + 2^-8 is half way to the next one, and the even one is below.
+  const auto sums = run(Binary{BinaryKind::kAdd}, {of(1, -3), of(0x1p-8F, 0x1.8p-8F)});
+  EXPECT_EQ(static_cast<float>(sums[0].values<BFloat16>()[0]), 1.0F);
+  EXPECT_EQ(static_cast<float>(sums[0].values<BFloat16>()[1]), -3.0F);
 }
 
 }  // namespace

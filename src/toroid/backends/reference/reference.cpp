@@ -13,6 +13,7 @@ namespace toroid {
 namespace {
 
 using reference::Kernel;
+using reference::KernelCall;
 
 // For each node the nodes whose results are no longer needed once it ran. What a collective reads
 // is needed until its done; updates and outputs are needed to the end.
@@ -39,6 +40,29 @@ std::vector<std::vector<std::size_t>> last_uses(const Graph& graph) {
     if (last[i] < size) freed[last[i]].push_back(i);
   }
   return freed;
+}
+
+// Runs a kernel; one with bf16 operands or results in f32, rounding the results.
+void run_kernel(Kernel kernel, const KernelCall& call) {
+  const auto is_bf16 = [](const Tensor* tensor) { return tensor->dtype() == DType::bf16; };
+  const bool exact = std::none_of(call.inputs.begin(), call.inputs.end(), is_bf16) &&
+                     std::none_of(call.outputs.begin(), call.outputs.end(), is_bf16);
+  if (exact || call.request != nullptr) return kernel(call);
+  std::vector<Tensor> inputs, outputs;
+  for (const Tensor* tensor : call.inputs) {
+    inputs.push_back(is_bf16(tensor) ? tensor->converted(DType::f32) : *tensor);
+  }
+  for (const Tensor* tensor : call.outputs) {
+    outputs.emplace_back(is_bf16(tensor) ? DType::f32 : tensor->dtype(), tensor->shape());
+  }
+  std::vector<const Tensor*> wide_inputs;
+  std::vector<Tensor*> wide_outputs;
+  for (const Tensor& tensor : inputs) wide_inputs.push_back(&tensor);
+  for (Tensor& tensor : outputs) wide_outputs.push_back(&tensor);
+  kernel({call.op, wide_inputs, wide_outputs, call.communicator, nullptr});
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    *call.outputs[k] = outputs[k].converted(call.outputs[k]->dtype());
+  }
 }
 
 class ReferenceExecutable : public Executable {
@@ -116,7 +140,7 @@ class ReferenceExecutable : public Executable {
       request = &run.requests[static_cast<std::size_t>(node.inputs[0].node)];
     }
     try {
-      kernels_[i]({node.op, inputs, outputs, communicator_, request});
+      run_kernel(kernels_[i], {node.op, inputs, outputs, communicator_, request});
     } catch (const Error& error) {
       throw Error(fmt::format("reference: {}: {}", node.path, error.what()), error.status());
     }

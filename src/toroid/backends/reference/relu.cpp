@@ -16,9 +16,13 @@ void relu(const KernelCall& call) {
 void relu_gradient(const KernelCall& call) {
   with_float(call.inputs[0]->dtype(), [&](auto zero) {
     using T = decltype(zero);
-    const auto dy = call.input<T>(0), y = call.input<T>(1);
+    const auto y = call.input<T>(1);
     const auto dx = call.output<T>();
-    for (std::size_t i = 0; i < dx.size(); ++i) dx[i] = y[i] > 0 ? dy[i] : 0;
+    for (std::size_t i = 0; i < dx.size(); ++i) {
+      double dy = call.input<T>(0)[i];
+      for (std::size_t k = 2; k < call.inputs.size(); ++k) dy += call.input<T>(k)[i];
+      dx[i] = y[i] > 0 ? static_cast<T>(dy) : 0;
+    }
   });
 }
 

@@ -9,6 +9,10 @@ Ssa operand(const EmitNode& node, int i) {
   return node.operands[static_cast<std::size_t>(i)];
 }
 
+const Ssa* optional_operand(const EmitNode& node, int i) {
+  return i < 0 ? nullptr : &node.operands[static_cast<std::size_t>(i)];
+}
+
 // [N,...,C] seen as [G,N/G,...,C], the G groups of examples apart.
 class Groups {
  public:
@@ -42,6 +46,14 @@ class Groups {
     Dims axes;
     for (std::int64_t axis = 1; axis < last(); ++axis) axes.push_back(axis);
     return text_.sum(x, axes);
+  }
+  // A split dy, 0 where it comes through a relu that the forward pass closed.
+  Ssa through_relu(const Ssa& dy, const Ssa& centred, const Ssa& variance, double epsilon,
+                   const Ssa* gamma, const Ssa* beta) const {
+    Ssa y = text_.multiply(centred, spread(scale(variance, epsilon, gamma)));
+    if (beta != nullptr) y = text_.add(y, spread(per_group(*beta)));
+    const Ssa zero = text_.constant(0, dy.type);
+    return text_.select(text_.compare("GT", y, zero), dy, zero);
   }
   std::int64_t elements_per_channel() const {
     return shape_.elements() / (shape_[0] * shape_.back());
@@ -89,8 +101,7 @@ std::vector<Ssa> emit_batch_norm_apply(StablehloText& text, const EmitNode& node
   const auto at = op.operands();
   const Ssa &x = node.operands[0], &mean = node.operands[1], &variance = node.operands[2];
   const Groups groups(text, x.type, mean.type);
-  const Ssa* gamma = op.gamma ? &node.operands[static_cast<std::size_t>(at.gamma)] : nullptr;
-  const Ssa scale = groups.scale(variance, op.epsilon, gamma);
+  const Ssa scale = groups.scale(variance, op.epsilon, optional_operand(node, at.gamma));
   const Ssa centred = groups.centre(x, mean);
   Ssa y = text.multiply(centred, groups.spread(scale));
   if (op.beta) y = text.add(y, groups.spread(groups.per_group(operand(node, at.beta))));
@@ -102,10 +113,15 @@ std::vector<Ssa> emit_batch_norm_apply(StablehloText& text, const EmitNode& node
 
 std::vector<Ssa> emit_batch_norm_gradient_sums(StablehloText& text, const EmitNode& node) {
   const auto& op = node.op<BatchNormGradientSums>();
+  const auto at = op.operands();
   const Ssa &mean = node.operands[2], &variance = node.operands[3];
   const Groups groups(text, node.operands[0].type, mean.type);
-  const Ssa dy = groups.split(node.operands[1]);
+  Ssa dy = groups.split(node.operands[1]);
   const Ssa centred = groups.centre(node.operands[0], mean);
+  if (op.relu) {
+    dy = groups.through_relu(dy, centred, variance, op.epsilon, optional_operand(node, at.gamma),
+                             optional_operand(node, at.beta));
+  }
   const Ssa products = groups.sum(text.multiply(dy, centred));
   const Ssa scale = groups.scale(variance, op.epsilon, nullptr);
   return {groups.sum(dy), text.multiply(products, scale)};
@@ -117,6 +133,11 @@ std::vector<Ssa> emit_batch_norm_input_gradient(StablehloText& text, const EmitN
   const Ssa &x = node.operands[0], &mean = node.operands[2], &variance = node.operands[3];
   const Groups groups(text, x.type, mean.type);
   Ssa dx = groups.split(node.operands[1]);
+  const Ssa* gamma = optional_operand(node, at.gamma);
+  if (op.relu) {
+    dx = groups.through_relu(dx, groups.centre(x, mean), variance, op.epsilon, gamma,
+                             optional_operand(node, at.beta));
+  }
   if (op.sums) {
     // (sum_dy + xhat * sum_dy_xhat) / n = a + (x - mean) * b
     const Ssa n = text.maximum(operand(node, at.sums + 2), 1);
@@ -131,7 +152,6 @@ std::vector<Ssa> emit_batch_norm_input_gradient(StablehloText& text, const EmitN
     }
     dx = text.subtract(dx, shared);
   }
-  const Ssa* gamma = op.gamma ? &node.operands[static_cast<std::size_t>(at.gamma)] : nullptr;
   const Ssa scale = groups.scale(variance, op.epsilon, gamma);
   return {text.reshape(text.multiply(dx, groups.spread(scale)), x.type.shape)};
 }

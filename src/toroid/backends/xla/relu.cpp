@@ -9,7 +9,9 @@ std::vector<Ssa> emit_relu(StablehloText& text, const EmitNode& node) {
 }
 
 std::vector<Ssa> emit_relu_gradient(StablehloText& text, const EmitNode& node) {
-  const Ssa &dy = node.operands[0], &y = node.operands[1];
+  const Ssa& y = node.operands[1];
+  Ssa dy = node.operands[0];
+  for (std::size_t i = 2; i < node.operands.size(); ++i) dy = text.add(dy, node.operands[i]);
   const Ssa zero = text.constant(0, y.type);
   return {text.select(text.compare("GT", y, zero), dy, zero)};
 }
