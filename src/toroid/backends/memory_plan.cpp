@@ -44,19 +44,41 @@ MemoryPlan plan_memory(std::span<const BufferLifetime> buffers, std::size_t alig
   return plan;
 }
 
-std::size_t peak_live_bytes(std::span<const BufferLifetime> buffers, std::size_t alignment) {
+namespace {
+
+// Calls f(step, live bytes) where the live bytes change.
+template <class F>
+void for_each_change(std::span<const BufferLifetime> buffers, std::size_t alignment, F&& f) {
   std::map<int, std::pair<std::size_t, std::size_t>> changes;  // step -> bytes born, bytes freed
   for (const BufferLifetime& buffer : buffers) {
     changes[buffer.first].first += round_up(buffer.bytes, alignment);
     changes[buffer.last + 1].second += round_up(buffer.bytes, alignment);
   }
-  std::size_t live = 0, peak = 0;
+  std::size_t live = 0;
   for (const auto& [step, change] : changes) {
     live += change.first;
     live -= change.second;
-    peak = std::max(peak, live);
+    f(step, live);
   }
+}
+
+}  // namespace
+
+std::size_t peak_live_bytes(std::span<const BufferLifetime> buffers, std::size_t alignment) {
+  std::size_t peak = 0;
+  for_each_change(buffers, alignment, [&](int, std::size_t live) { peak = std::max(peak, live); });
   return peak;
+}
+
+int busiest_step(std::span<const BufferLifetime> buffers, std::size_t alignment) {
+  std::size_t peak = 0;
+  int busiest = -1;
+  for_each_change(buffers, alignment, [&](int step, std::size_t live) {
+    if (live <= peak) return;
+    peak = live;
+    busiest = step;
+  });
+  return busiest;
 }
 
 }  // namespace toroid

@@ -23,6 +23,9 @@ struct MemoryPlan {
 /// ("greedy by size", Pisarchyk and Lee, 2020). A pure function: equal lifetimes, equal plan.
 MemoryPlan plan_memory(std::span<const BufferLifetime> buffers, std::size_t alignment = 64);
 
+/// The step at which most bytes are live, the first of equals; -1 without buffers.
+int busiest_step(std::span<const BufferLifetime> buffers, std::size_t alignment = 64);
+
 /// The bytes that are live at the busiest step, each buffer rounded up to the alignment: no plan
 /// needs less.
 std::size_t peak_live_bytes(std::span<const BufferLifetime> buffers, std::size_t alignment = 64);
