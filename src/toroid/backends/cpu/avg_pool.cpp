@@ -62,50 +62,108 @@ TOROID_CLONES void pool_gradient_example(const PoolGeometry& g, const Shares& sh
   }
 }
 
+// bf16 pictures are pooled in f32, example by example, in scratch memory of each thread.
+struct WideCopies {
+  std::size_t x_bytes, y_bytes;
+
+  explicit WideCopies(const PoolGeometry& g)
+      : x_bytes(aligned(static_cast<std::size_t>(g.h * g.w * g.c) * sizeof(float))),
+        y_bytes(aligned(static_cast<std::size_t>(g.oh * g.ow * g.c) * sizeof(float))) {}
+
+  std::size_t bytes() const {
+    return (x_bytes + y_bytes) * static_cast<std::size_t>(omp_get_max_threads());
+  }
+  float* x(const Arguments& arguments) const {
+    const auto thread = static_cast<std::size_t>(omp_get_thread_num());
+    return arguments.scratch_at<float>(thread * (x_bytes + y_bytes));
+  }
+  float* y(const Arguments& arguments) const { return x(arguments) + x_bytes / sizeof(float); }
+};
+
+TOROID_CLONES void widen(const BFloat16* from, std::int64_t count, float* to) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i]);
+}
+TOROID_CLONES void narrow(const float* from, std::int64_t count, BFloat16* to) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) to[i] = BFloat16(from[i]);
+}
+
+template <class T>
 class AvgPoolKernel : public Kernel {
  public:
   explicit AvgPoolKernel(const NodeContext& context)
-      : g_(context.op<AvgPool>(), context.inputs[0].shape), shares_(context.op<AvgPool>(), g_) {}
+      : g_(context.op<AvgPool>(), context.inputs[0].shape, context.input_layouts[0]),
+        shares_(context.op<AvgPool>(), g_),
+        wide_(g_) {}
 
   void run(const Arguments& arguments) override {
-    const auto* x = arguments.input<float>(0);
-    auto* y = arguments.output<float>();
-    parallel_ranges(g_.n, g_.h * g_.w * g_.c, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t n = first; n < last; ++n) pool_example(g_, shares_, x, n, y);
+    const auto* x = arguments.input<T>(0);
+    auto* y = arguments.output<T>();
+    const std::int64_t x_size = g_.h * g_.w * g_.c, y_size = g_.oh * g_.ow * g_.c;
+    parallel_ranges(g_.n, x_size, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t n = first; n < last; ++n) {
+        if constexpr (std::is_same_v<T, float>) {
+          pool_example(g_, shares_, x, n, y);
+        } else {
+          widen(x + n * x_size, x_size, wide_.x(arguments));
+          pool_example(g_, shares_, wide_.x(arguments), 0, wide_.y(arguments));
+          narrow(wide_.y(arguments), y_size, y + n * y_size);
+        }
+      }
     });
+  }
+  std::size_t scratch_bytes() const override {
+    return std::is_same_v<T, float> ? 0 : wide_.bytes();
   }
 
  private:
   PoolGeometry g_;
   Shares shares_;
+  WideCopies wide_;
 };
 
+template <class T>
 class AvgPoolGradientKernel : public Kernel {
  public:
   explicit AvgPoolGradientKernel(const NodeContext& context)
-      : g_(context.op<AvgPoolGradient>(), context.outputs()[0].shape),
-        shares_(context.op<AvgPoolGradient>(), g_) {}
+      : g_(context.op<AvgPoolGradient>(), context.outputs()[0].shape, context.input_layouts[0]),
+        shares_(context.op<AvgPoolGradient>(), g_),
+        wide_(g_) {}
 
   void run(const Arguments& arguments) override {
-    const auto* dy = arguments.input<float>(0);
-    auto* dx = arguments.output<float>();
-    parallel_ranges(g_.n, g_.h * g_.w * g_.c, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t n = first; n < last; ++n) pool_gradient_example(g_, shares_, dy, n, dx);
+    const auto* dy = arguments.input<T>(0);
+    auto* dx = arguments.output<T>();
+    const std::int64_t x_size = g_.h * g_.w * g_.c, y_size = g_.oh * g_.ow * g_.c;
+    parallel_ranges(g_.n, x_size, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t n = first; n < last; ++n) {
+        if constexpr (std::is_same_v<T, float>) {
+          pool_gradient_example(g_, shares_, dy, n, dx);
+        } else {
+          widen(dy + n * y_size, y_size, wide_.y(arguments));
+          pool_gradient_example(g_, shares_, wide_.y(arguments), 0, wide_.x(arguments));
+          narrow(wide_.x(arguments), x_size, dx + n * x_size);
+        }
+      }
     });
+  }
+  std::size_t scratch_bytes() const override {
+    return std::is_same_v<T, float> ? 0 : wide_.bytes();
   }
 
  private:
   PoolGeometry g_;
   Shares shares_;
+  WideCopies wide_;
 };
 
 }  // namespace
 
 std::unique_ptr<Kernel> make_avg_pool(const NodeContext& context) {
-  return std::make_unique<AvgPoolKernel>(context);
+  return make_for_activation<AvgPoolKernel>(context);
 }
 std::unique_ptr<Kernel> make_avg_pool_gradient(const NodeContext& context) {
-  return std::make_unique<AvgPoolGradientKernel>(context);
+  return make_for_activation<AvgPoolGradientKernel>(context);
 }
 
 }  // namespace toroid::cpu

@@ -7,189 +7,199 @@
 namespace toroid::cpu {
 namespace {
 
-// The running mean and centred second moment of one part, and room for those of a block.
+// The running mean and centred second moment of one task's rows, by channel.
 struct Moments {
-  double *mean, *moment;
-  float *block_mean, *block_moment;
-  double count = 0;
+  double *count, *mean, *moment;
 };
 
-TOROID_CLONES void add_block(const float* x, std::int64_t rows, std::int64_t channels,
-                             double weight, Moments& part) {
-  float *mean = part.block_mean, *moment = part.block_moment;
-  std::fill_n(mean, channels, 0.0F);
-  std::fill_n(moment, channels, 0.0F);
-  for (std::int64_t r = 0; r < rows; ++r) {
-    const float* row = x + r * channels;
-#pragma omp simd
-    for (std::int64_t c = 0; c < channels; ++c) mean[c] += row[c];
-  }
-  const float scale = 1.0F / static_cast<float>(rows);
-#pragma omp simd
-  for (std::int64_t c = 0; c < channels; ++c) mean[c] *= scale;
-  for (std::int64_t r = 0; r < rows; ++r) {
-    const float* row = x + r * channels;
-#pragma omp simd
-    for (std::int64_t c = 0; c < channels; ++c) {
-      const float d = row[c] - mean[c];
-      moment[c] += d * d;
+template <class T>
+TOROID_INLINE void add_lanes(const T* x, const Strip& strip, double weight, double total,
+                             Moments part) {
+  const auto get = [&](std::int64_t row, Lanes& lanes) {
+    const T* from = x + strip.at + row * strip.stride;
+    return strip.lanes == kLanes ? load(from, lanes) : load_some(from, strip.lanes, lanes);
+  };
+  // Four sums at a time: an addition must wait for the one before it in the same sum.
+  Lanes sum[4] = {}, square[4] = {}, value;
+  std::int64_t r = 0;
+  for (; r + 4 <= strip.rows; r += 4) {
+    for (std::int64_t k = 0; k < 4; ++k) {
+      get(r + k, value);
+      sum[k] += value;
     }
   }
+  for (; r < strip.rows; ++r) {
+    get(r, value);
+    sum[0] += value;
+  }
+  const Lanes mean = ((sum[0] + sum[1]) + (sum[2] + sum[3])) / static_cast<float>(strip.rows);
+  for (r = 0; r + 4 <= strip.rows; r += 4) {
+    for (std::int64_t k = 0; k < 4; ++k) {
+      get(r + k, value);
+      value -= mean;
+      square[k] += value * value;
+    }
+  }
+  for (; r < strip.rows; ++r) {
+    get(r, value);
+    value -= mean;
+    square[0] += value * value;
+  }
+  const Lanes moment = (square[0] + square[1]) + (square[2] + square[3]);
   // Chan, Golub and LeVeque: exact for any two parts.
-  const double added = weight * static_cast<double>(rows), total = part.count + added;
-  const double share = added / total, both = part.count * share;
-#pragma omp simd
-  for (std::int64_t c = 0; c < channels; ++c) {
+  const double added = weight * static_cast<double>(strip.rows), share = added / (total + added);
+  for (std::int64_t c = 0; c < strip.lanes; ++c) {
     const double d = static_cast<double>(mean[c]) - part.mean[c];
     part.mean[c] += d * share;
-    part.moment[c] += weight * static_cast<double>(moment[c]) + d * d * both;
+    part.moment[c] += weight * static_cast<double>(moment[c]) + d * d * (total * share);
   }
-  part.count = total;
 }
 
+TOROID_CLONES void add_strip(const float* x, const Strip& strip, double weight, double total,
+                             Moments part) {
+  add_lanes(x, strip, weight, total, part);
+}
+TOROID_CLONES void add_strip(const BFloat16* x, const Strip& strip, double weight, double total,
+                             Moments part) {
+  add_lanes(x, strip, weight, total, part);
+}
+
+template <class T>
 class StatisticsKernel : public Kernel {
  public:
   explicit StatisticsKernel(const NodeContext& context)
-      : rows_(context.inputs[0].shape, context.op<BatchNormStatistics>().groups),
-        parts_(rows_),
+      : strips_(context.inputs[0].shape, context.input_layouts[0],
+                context.op<BatchNormStatistics>().groups),
         weighted_(context.inputs.size() == 2),
-        doubles_(aligned(static_cast<std::size_t>(rows_.channels) * sizeof(double))),
-        part_bytes_(64 + 4 * doubles_) {}
+        doubles_(aligned(static_cast<std::size_t>(strips_.width()) * sizeof(double))) {}
 
   void run(const Arguments& arguments) override {
-    parts_.run(rows_, [&](std::int64_t task, std::int64_t first, std::int64_t last) {
-      sum_part(arguments, task, first, last);
+    const auto* x = arguments.input<T>(0);
+    const float* weights = weighted_ ? arguments.input<float>(1) : nullptr;
+    strips_.for_each_part([&](std::int64_t task, std::int64_t group, std::int64_t block,
+                              std::int64_t first, std::int64_t last) {
+      const Moments part = moments(arguments, task);
+      *part.count = 0;
+      std::fill_n(part.mean, strips_.width(), 0.0);
+      std::fill_n(part.moment, strips_.width(), 0.0);
+      const std::int64_t base = block * strips_.width();
+      double total = 0;
+      strips_.for_each(
+          group, block, first, last, rows_at_once(strips_.width()), [&](const Strip& strip) {
+            const double weight = weighted_ ? weights[strip.example] : 1;
+            if (weight == 0) return;
+            const std::int64_t c = strip.channel - base;
+            if (c == 0) total = *part.count;
+            add_strip(x, strip, weight, total, {nullptr, part.mean + c, part.moment + c});
+            if (c == 0) *part.count += weight * static_cast<double>(strip.rows);
+          });
     });
-    for (std::int64_t g = 0; g < rows_.groups; ++g) combine(arguments, g);
+    for (std::int64_t unit = 0; unit < strips_.groups() * strips_.blocks(); ++unit) {
+      combine(arguments, unit);
+    }
   }
   std::size_t scratch_bytes() const override {
-    return static_cast<std::size_t>(rows_.groups * parts_.per_group) * part_bytes_;
+    return static_cast<std::size_t>(strips_.tasks()) * (64 + 2 * doubles_);
   }
 
  private:
   Moments moments(const Arguments& arguments, std::int64_t task) const {
-    const std::size_t at = static_cast<std::size_t>(task) * part_bytes_;
-    return {arguments.scratch_at<double>(at + 64), arguments.scratch_at<double>(at + 64 + doubles_),
-            arguments.scratch_at<float>(at + 64 + 2 * doubles_),
-            arguments.scratch_at<float>(at + 64 + 3 * doubles_)};
-  }
-  double& count(const Arguments& arguments, std::int64_t task) const {
-    return *arguments.scratch_at<double>(static_cast<std::size_t>(task) * part_bytes_);
+    const std::size_t at = static_cast<std::size_t>(task) * (64 + 2 * doubles_);
+    return {arguments.scratch_at<double>(at), arguments.scratch_at<double>(at + 64),
+            arguments.scratch_at<double>(at + 64 + doubles_)};
   }
 
-  void sum_part(const Arguments& arguments, std::int64_t task, std::int64_t first,
-                std::int64_t last) const {
-    const auto* x = arguments.input<float>(0);
-    const float* weights = weighted_ ? arguments.input<float>(1) : nullptr;
-    Moments part = moments(arguments, task);
-    std::fill_n(part.mean, rows_.channels, 0.0);
-    std::fill_n(part.moment, rows_.channels, 0.0);
-    const auto add = [&](std::int64_t from, std::int64_t to, double weight) {
-      for (std::int64_t r = from; r < to; r += kBlock) {
-        add_block(x + r * rows_.channels, std::min(kBlock, to - r), rows_.channels, weight, part);
-      }
-    };
-    if (weighted_) {
-      rows_.for_each_unit(first, last, rows_.per_example,
-                          [&](std::int64_t example, std::int64_t from, std::int64_t to) {
-                            if (weights[example] != 0) add(from, to, weights[example]);
-                          });
-    } else {
-      add(first, last, 1);
-    }
-    count(arguments, task) = part.count;
-  }
-
-  void combine(const Arguments& arguments, std::int64_t group) const {
-    const Moments all = moments(arguments, group * parts_.per_group);
-    double total = count(arguments, group * parts_.per_group);
-    for (std::int64_t p = 1; p < parts_.per_group; ++p) {
-      const std::int64_t task = group * parts_.per_group + p;
-      const Moments part = moments(arguments, task);
-      const double added = count(arguments, task);
-      if (added == 0) continue;
-      const double share = added / (total + added), both = total * share;
-      for (std::int64_t c = 0; c < rows_.channels; ++c) {
+  // The parts of one group's block, in order.
+  void combine(const Arguments& arguments, std::int64_t unit) const {
+    const std::int64_t parts = strips_.parts(), width = strips_.width();
+    const Moments all = moments(arguments, unit * parts);
+    for (std::int64_t p = 1; p < parts; ++p) {
+      const Moments part = moments(arguments, unit * parts + p);
+      if (*part.count == 0) continue;
+      const double share = *part.count / (*all.count + *part.count), both = *all.count * share;
+      for (std::int64_t c = 0; c < width; ++c) {
         const double d = part.mean[c] - all.mean[c];
         all.mean[c] += d * share;
         all.moment[c] += part.moment[c] + d * d * both;
       }
-      total += added;
+      *all.count += *part.count;
     }
-    for (std::int64_t c = 0; c < rows_.channels; ++c) {
-      const std::int64_t at = group * rows_.channels + c;
-      arguments.output<float>(0)[at] = static_cast<float>(total);
+    for (std::int64_t c = 0; c < width; ++c) {
+      const std::int64_t at = unit * width + c;
+      arguments.output<float>(0)[at] = static_cast<float>(*all.count);
       arguments.output<float>(1)[at] = static_cast<float>(all.mean[c]);
       arguments.output<float>(2)[at] = static_cast<float>(all.moment[c]);
     }
   }
 
-  Rows rows_;
-  Parts parts_;
+  Strips strips_;
   bool weighted_;
-  std::size_t doubles_, part_bytes_;
+  std::size_t doubles_;
 };
 
-template <bool kResidual, bool kRelu>
-TOROID_INLINE void apply_rows(const float* x, const float* residual, const float* mean,
-                              const float* scale, const float* shift, std::int64_t rows,
-                              std::int64_t channels, float* y) {
-  for (std::int64_t r = 0; r < rows; ++r) {
-    const std::int64_t at = r * channels;
-#pragma omp simd
-    for (std::int64_t c = 0; c < channels; ++c) {
-      float value = (x[at + c] - mean[c]) * scale[c] + shift[c];
-      if constexpr (kResidual) value += residual[at + c];
-      if constexpr (kRelu) value = value < 0 ? 0 : value;  // NaN stays
-      y[at + c] = value;
+// What apply does to all rows of some channels: (x - mean) * scale + shift [+ residual] [relu].
+struct Affine {
+  const float *mean, *scale, *shift;
+  bool relu;
+};
+
+template <class T, bool kResidual>
+TOROID_INLINE void apply_lanes(const T* x, const T* residual, const Strip& strip,
+                               const Affine& affine, T* y) {
+  Lanes mean, scale, shift, value, other;
+  load_some(affine.mean, strip.lanes, mean);
+  load_some(affine.scale, strip.lanes, scale);
+  load_some(affine.shift, strip.lanes, shift);
+  const bool whole = strip.lanes == kLanes;
+  for (std::int64_t r = 0; r < strip.rows; ++r) {
+    const std::int64_t at = strip.at + r * strip.stride;
+    whole ? load(x + at, value) : load_some(x + at, strip.lanes, value);
+    value = (value - mean) * scale + shift;
+    if constexpr (kResidual) {
+      whole ? load(residual + at, other) : load_some(residual + at, strip.lanes, other);
+      value += other;
     }
+    if (affine.relu) value = value < 0 ? Lanes{} : value;  // NaN stays
+    whole ? store(value, y + at) : store_some(value, strip.lanes, y + at);
   }
 }
 
-TOROID_CLONES void apply(const float* x, const float* residual, bool relu, const float* mean,
-                         const float* scale, const float* shift, std::int64_t rows,
-                         std::int64_t channels, float* y) {
-  if (residual != nullptr && relu) {
-    return apply_rows<true, true>(x, residual, mean, scale, shift, rows, channels, y);
-  }
-  if (residual != nullptr) {
-    return apply_rows<true, false>(x, residual, mean, scale, shift, rows, channels, y);
-  }
-  if (relu) return apply_rows<false, true>(x, residual, mean, scale, shift, rows, channels, y);
-  apply_rows<false, false>(x, residual, mean, scale, shift, rows, channels, y);
+TOROID_CLONES void apply_strip(const float* x, const float* residual, const Strip& strip,
+                               const Affine& affine, float* y) {
+  if (residual == nullptr) return apply_lanes<float, false>(x, residual, strip, affine, y);
+  apply_lanes<float, true>(x, residual, strip, affine, y);
+}
+TOROID_CLONES void apply_strip(const BFloat16* x, const BFloat16* residual, const Strip& strip,
+                               const Affine& affine, BFloat16* y) {
+  if (residual == nullptr) return apply_lanes<BFloat16, false>(x, residual, strip, affine, y);
+  apply_lanes<BFloat16, true>(x, residual, strip, affine, y);
 }
 
+template <class T>
 class ApplyKernel : public Kernel {
  public:
   explicit ApplyKernel(const NodeContext& context)
       : op_(context.op<BatchNormApply>()),
         at_(op_.operands()),
-        rows_(context.inputs[0].shape, context.inputs[1].shape[0]),
-        statistic_bytes_(
-            aligned(static_cast<std::size_t>(rows_.groups * rows_.channels) * sizeof(float))) {}
+        strips_(context.inputs[0].shape, context.input_layouts[0], context.inputs[1].shape[0]),
+        statistic_bytes_(aligned(static_cast<std::size_t>(strips_.groups() * strips_.channels()) *
+                                 sizeof(float))) {}
 
   void run(const Arguments& arguments) override {
-    const auto *x = arguments.input<float>(0), *mean = arguments.input<float>(1);
-    const auto* variance = arguments.input<float>(2);
-    const float *gamma = optional(arguments, at_.gamma), *beta = optional(arguments, at_.beta);
-    const float* residual = optional(arguments, at_.residual);
-    auto* scale = arguments.scratch_at<float>();
-    auto* shift = arguments.scratch_at<float>(statistic_bytes_);
-    const std::int64_t channels = rows_.channels;
-    for (std::int64_t i = 0; i < rows_.groups * channels; ++i) {
-      scale[i] = inverse_deviation(variance[i], op_.epsilon) *
-                 (gamma != nullptr ? gamma[i % channels] : 1.0F);
-      shift[i] = beta != nullptr ? beta[i % channels] : 0.0F;
-    }
-    auto* y = arguments.output<float>();
-    parallel_ranges(rows_.total(), channels, [&](std::int64_t first, std::int64_t last) {
-      rows_.for_each_unit(
-          first, last, rows_.per_group, [&](std::int64_t g, std::int64_t from, std::int64_t to) {
-            apply(x + from * channels, residual != nullptr ? residual + from * channels : nullptr,
-                  op_.relu, mean + g * channels, scale + g * channels, shift + g * channels,
-                  to - from, channels, y + from * channels);
+    const std::int64_t channels = strips_.channels();
+    const Affine affine = prepare(arguments);
+    const auto* x = arguments.input<T>(0);
+    const T* residual =
+        op_.residual ? arguments.input<T>(static_cast<std::size_t>(at_.residual)) : nullptr;
+    auto* y = arguments.output<T>();
+    strips_.for_all_rows(
+        [&](std::int64_t group, std::int64_t block, std::int64_t first, std::int64_t last) {
+          strips_.for_each(group, block, first, last, kRowsAtOnce, [&](const Strip& strip) {
+            const std::int64_t c = group * channels + strip.channel;
+            apply_strip(x, residual, strip,
+                        {affine.mean + c, affine.scale + c, affine.shift + c, affine.relu}, y);
           });
-    });
+        });
   }
   std::size_t scratch_bytes() const override { return 2 * statistic_bytes_; }
   Reuse reuse(std::size_t input, std::size_t) const override {
@@ -198,23 +208,40 @@ class ApplyKernel : public Kernel {
   }
 
  private:
+  static constexpr std::int64_t kRowsAtOnce = 64;
+
+  Affine prepare(const Arguments& arguments) const {
+    const auto* variance = arguments.input<float>(2);
+    const float* gamma = optional(arguments, at_.gamma);
+    const float* beta = optional(arguments, at_.beta);
+    auto* scale = arguments.scratch_at<float>();
+    auto* shift = arguments.scratch_at<float>(statistic_bytes_);
+    const std::int64_t channels = strips_.channels();
+    for (std::int64_t i = 0; i < strips_.groups() * channels; ++i) {
+      scale[i] = inverse_deviation(variance[i], op_.epsilon) *
+                 (gamma != nullptr ? gamma[i % channels] : 1.0F);
+      shift[i] = beta != nullptr ? beta[i % channels] : 0.0F;
+    }
+    return {arguments.input<float>(1), scale, shift, op_.relu};
+  }
+
   static const float* optional(const Arguments& arguments, int operand) {
     return operand < 0 ? nullptr : arguments.input<float>(static_cast<std::size_t>(operand));
   }
 
   BatchNormApply op_;
   BatchNormApply::Operands at_;
-  Rows rows_;
+  Strips strips_;
   std::size_t statistic_bytes_;
 };
 
 }  // namespace
 
 std::unique_ptr<Kernel> make_batch_norm_statistics(const NodeContext& context) {
-  return std::make_unique<StatisticsKernel>(context);
+  return make_for_activation<StatisticsKernel>(context);
 }
 std::unique_ptr<Kernel> make_batch_norm_apply(const NodeContext& context) {
-  return std::make_unique<ApplyKernel>(context);
+  return make_for_activation<ApplyKernel>(context);
 }
 
 }  // namespace toroid::cpu

@@ -1,197 +1,249 @@
-#include "toroid/ops/batch_norm.h"
-
 #include <cmath>
 
 #include "toroid/backends/cpu/batch_norm_rows.h"
 #include "toroid/backends/cpu/kernels.h"
 #include "toroid/backends/cpu/parallel.h"
+#include "toroid/ops/batch_norm.h"
 
 namespace toroid::cpu {
 namespace {
 
-// The running sums of one part, and room for those of a block.
-struct GradientSums {
-  double *dy, *dy_x;
-  float *block_dy, *block_dy_x;
+// What the forward pass did to some channels, where its relu is to be found again: it let through
+// what has (x - mean) * scale + shift > 0.
+struct Forward {
+  const float *mean, *scale, *shift;
+  bool relu;
 };
 
-// Adds the sums of dy and of dy * (x - mean) over up to kBlock rows.
-TOROID_CLONES void add_gradient_block(const float* x, const float* dy, const float* mean,
-                                      std::int64_t rows, std::int64_t channels,
-                                      const GradientSums& part) {
-  float *sum_dy = part.block_dy, *sum_dy_x = part.block_dy_x;
-  std::fill_n(sum_dy, channels, 0.0F);
-  std::fill_n(sum_dy_x, channels, 0.0F);
-  for (std::int64_t r = 0; r < rows; ++r) {
-    const float *x_row = x + r * channels, *dy_row = dy + r * channels;
-#pragma omp simd
-    for (std::int64_t c = 0; c < channels; ++c) {
-      sum_dy[c] += dy_row[c];
-      sum_dy_x[c] += dy_row[c] * (x_row[c] - mean[c]);
-    }
+// dy of one row, 0 where the relu let nothing through; `centred` becomes x - mean.
+template <class T>
+TOROID_INLINE void load_row(const T* x, const T* dy, std::int64_t at, std::int64_t lanes,
+                            const Lanes (&forward)[3], bool relu, Lanes& centred, Lanes& gradient) {
+  const bool whole = lanes == kLanes;
+  whole ? load(x + at, centred) : load_some(x + at, lanes, centred);
+  whole ? load(dy + at, gradient) : load_some(dy + at, lanes, gradient);
+  centred -= forward[0];
+  if (relu) gradient = centred * forward[1] + forward[2] > 0 ? gradient : Lanes{};
+}
+
+TOROID_INLINE void load_forward(const Forward& from, std::int64_t lanes, Lanes (&to)[3]) {
+  load_some(from.mean, lanes, to[0]);
+  if (!from.relu) return;
+  load_some(from.scale, lanes, to[1]);
+  load_some(from.shift, lanes, to[2]);
+}
+
+// Adds the sums of dy and of dy * (x - mean) over a strip's rows.
+template <class T>
+TOROID_INLINE void add_lanes(const T* x, const T* dy, const Strip& strip, const Forward& forward,
+                             double* sum_dy, double* sum_dy_x) {
+  Lanes terms[3] = {}, sums[2] = {}, products[2] = {}, centred, gradient;
+  load_forward(forward, strip.lanes, terms);
+  for (std::int64_t r = 0; r < strip.rows; ++r) {
+    load_row(x, dy, strip.at + r * strip.stride, strip.lanes, terms, forward.relu, centred,
+             gradient);
+    sums[r & 1] += gradient;
+    products[r & 1] += gradient * centred;
   }
-#pragma omp simd
-  for (std::int64_t c = 0; c < channels; ++c) {
-    part.dy[c] += static_cast<double>(sum_dy[c]);
-    part.dy_x[c] += static_cast<double>(sum_dy_x[c]);
+  sums[0] += sums[1];
+  products[0] += products[1];
+  for (std::int64_t c = 0; c < strip.lanes; ++c) {
+    sum_dy[c] += static_cast<double>(sums[0][c]);
+    sum_dy_x[c] += static_cast<double>(products[0][c]);
   }
 }
 
+TOROID_CLONES void add_strip(const float* x, const float* dy, const Strip& strip,
+                             const Forward& forward, double* sum_dy, double* sum_dy_x) {
+  add_lanes(x, dy, strip, forward, sum_dy, sum_dy_x);
+}
+TOROID_CLONES void add_strip(const BFloat16* x, const BFloat16* dy, const Strip& strip,
+                             const Forward& forward, double* sum_dy, double* sum_dy_x) {
+  add_lanes(x, dy, strip, forward, sum_dy, sum_dy_x);
+}
+
+const float* operand(const Arguments& arguments, int i) {
+  return i < 0 ? nullptr : arguments.input<float>(static_cast<std::size_t>(i));
+}
+
+// scale and shift of the forward pass, [G,C].
+void prepare_forward(const Arguments& arguments, const Strips& strips, double epsilon, int gamma,
+                     int beta, float* scale, float* shift) {
+  const auto* variance = arguments.input<float>(3);
+  const float *gammas = operand(arguments, gamma), *betas = operand(arguments, beta);
+  for (std::int64_t i = 0; i < strips.groups() * strips.channels(); ++i) {
+    const std::int64_t c = i % strips.channels();
+    scale[i] = inverse_deviation(variance[i], epsilon) * (gammas != nullptr ? gammas[c] : 1.0F);
+    shift[i] = betas != nullptr ? betas[c] : 0.0F;
+  }
+}
+
+template <class T>
 class GradientSumsKernel : public Kernel {
  public:
   explicit GradientSumsKernel(const NodeContext& context)
-      : epsilon_(context.op<BatchNormGradientSums>().epsilon),
-        rows_(context.inputs[0].shape, context.inputs[2].shape[0]),
-        parts_(rows_),
-        doubles_(aligned(static_cast<std::size_t>(rows_.channels) * sizeof(double))) {}
+      : op_(context.op<BatchNormGradientSums>()),
+        at_(op_.operands()),
+        strips_(context.inputs[0].shape, context.input_layouts[0], context.inputs[2].shape[0]),
+        statistic_bytes_(aligned(static_cast<std::size_t>(strips_.groups() * strips_.channels()) *
+                                 sizeof(float))),
+        doubles_(aligned(static_cast<std::size_t>(strips_.width()) * sizeof(double))) {}
 
   void run(const Arguments& arguments) override {
-    const auto *x = arguments.input<float>(0), *dy = arguments.input<float>(1);
+    const auto *x = arguments.input<T>(0), *dy = arguments.input<T>(1);
     const auto *mean = arguments.input<float>(2), *variance = arguments.input<float>(3);
-    const std::int64_t channels = rows_.channels;
-    parts_.run(rows_, [&](std::int64_t task, std::int64_t first, std::int64_t last) {
-      const GradientSums part = sums(arguments, task);
-      std::fill_n(part.dy, channels, 0.0);
-      std::fill_n(part.dy_x, channels, 0.0);
-      const float* group_mean = mean + task / parts_.per_group * channels;
-      for (std::int64_t r = first; r < last; r += kBlock) {
-        add_gradient_block(x + r * channels, dy + r * channels, group_mean,
-                           std::min(kBlock, last - r), channels, part);
-      }
+    auto* scale = arguments.scratch_at<float>();
+    auto* shift = arguments.scratch_at<float>(statistic_bytes_);
+    if (op_.relu) {
+      prepare_forward(arguments, strips_, op_.epsilon, at_.gamma, at_.beta, scale, shift);
+    }
+    const std::int64_t channels = strips_.channels(), width = strips_.width();
+    strips_.for_each_part([&](std::int64_t task, std::int64_t group, std::int64_t block,
+                              std::int64_t first, std::int64_t last) {
+      double *sum_dy = sums(arguments, task), *sum_dy_x = sums(arguments, task, 1);
+      std::fill_n(sum_dy, width, 0.0);
+      std::fill_n(sum_dy_x, width, 0.0);
+      strips_.for_each(group, block, first, last, rows_at_once(width), [&](const Strip& strip) {
+        const std::int64_t c = strip.channel - block * width;
+        const std::int64_t g = group * channels + strip.channel;
+        add_strip(x, dy, strip, {mean + g, scale + g, shift + g, op_.relu}, sum_dy + c,
+                  sum_dy_x + c);
+      });
     });
-    for (std::int64_t i = 0; i < rows_.groups * channels; ++i) {
+    const std::int64_t parts = strips_.parts();
+    for (std::int64_t i = 0; i < strips_.groups() * channels; ++i) {
       double sum_dy = 0, sum_dy_x = 0;
-      for (std::int64_t p = 0; p < parts_.per_group; ++p) {
-        const GradientSums part = sums(arguments, i / channels * parts_.per_group + p);
-        sum_dy += part.dy[i % channels];
-        sum_dy_x += part.dy_x[i % channels];
+      for (std::int64_t p = 0; p < parts; ++p) {
+        const std::int64_t task = i / width * parts + p;
+        sum_dy += sums(arguments, task)[i % width];
+        sum_dy_x += sums(arguments, task, 1)[i % width];
       }
       arguments.output<float>(0)[i] = static_cast<float>(sum_dy);
       arguments.output<float>(1)[i] =
-          static_cast<float>(sum_dy_x / std::sqrt(static_cast<double>(variance[i]) + epsilon_));
+          static_cast<float>(sum_dy_x / std::sqrt(static_cast<double>(variance[i]) + op_.epsilon));
     }
   }
   std::size_t scratch_bytes() const override {
-    return static_cast<std::size_t>(rows_.groups * parts_.per_group) * 4 * doubles_;
+    return 2 * statistic_bytes_ + static_cast<std::size_t>(strips_.tasks()) * 2 * doubles_;
   }
 
  private:
-  GradientSums sums(const Arguments& arguments, std::int64_t task) const {
-    const std::size_t at = static_cast<std::size_t>(task) * 4 * doubles_;
-    return {arguments.scratch_at<double>(at), arguments.scratch_at<double>(at + doubles_),
-            arguments.scratch_at<float>(at + 2 * doubles_),
-            arguments.scratch_at<float>(at + 3 * doubles_)};
+  double* sums(const Arguments& arguments, std::int64_t task, std::int64_t which = 0) const {
+    return arguments.scratch_at<double>(2 * statistic_bytes_ +
+                                        static_cast<std::size_t>(2 * task + which) * doubles_);
   }
 
-  double epsilon_;
-  Rows rows_;
-  Parts parts_;
-  std::size_t doubles_;
+  BatchNormGradientSums op_;
+  BatchNormGradientSums::Operands at_;
+  Strips strips_;
+  std::size_t statistic_bytes_, doubles_;
 };
 
 // dx = scale * (dy - weight * (from_dy + (x - mean) * from_x)), all but weight per channel.
-struct InputGradientTerms {
-  const float *mean, *scale, *from_dy, *from_x;
+struct Terms {
+  const float *from_dy, *from_x;
+  float weight;
 };
 
-TOROID_CLONES void input_gradient(const float* x, const float* dy, const InputGradientTerms& terms,
-                                  float weight, std::int64_t rows, std::int64_t channels,
-                                  float* dx) {
-  const float *mean = terms.mean, *scale = terms.scale;
-  const float *from_dy = terms.from_dy, *from_x = terms.from_x;
-  for (std::int64_t r = 0; r < rows; ++r) {
-    const std::int64_t at = r * channels;
-#pragma omp simd
-    for (std::int64_t c = 0; c < channels; ++c) {
-      const float mean_part = from_dy[c] + (x[at + c] - mean[c]) * from_x[c];
-      dx[at + c] = scale[c] * (dy[at + c] - weight * mean_part);
-    }
+template <class T>
+TOROID_INLINE void gradient_lanes(const T* x, const T* dy, const Strip& strip,
+                                  const Forward& forward, const Terms& terms, T* dx) {
+  Lanes values[3] = {}, scale, from_dy, from_x, centred, gradient;
+  load_forward(forward, strip.lanes, values);
+  load_some(forward.scale, strip.lanes, scale);
+  // A skipped example may hold anything, so its x must not be multiplied by a weight of 0.
+  const bool moved = terms.from_dy != nullptr && terms.weight != 0;
+  if (moved) {
+    load_some(terms.from_dy, strip.lanes, from_dy);
+    load_some(terms.from_x, strip.lanes, from_x);
+    from_dy *= terms.weight;
+    from_x *= terms.weight;
+  }
+  for (std::int64_t r = 0; r < strip.rows; ++r) {
+    const std::int64_t at = strip.at + r * strip.stride;
+    load_row(x, dy, at, strip.lanes, values, forward.relu, centred, gradient);
+    if (moved) gradient -= from_dy + centred * from_x;
+    gradient *= scale;
+    strip.lanes == kLanes ? store(gradient, dx + at) : store_some(gradient, strip.lanes, dx + at);
   }
 }
 
-TOROID_CLONES void scale_rows(const float* dy, const float* scale, std::int64_t rows,
-                              std::int64_t channels, float* dx) {
-  for (std::int64_t r = 0; r < rows; ++r) {
-    const std::int64_t at = r * channels;
-#pragma omp simd
-    for (std::int64_t c = 0; c < channels; ++c) dx[at + c] = scale[c] * dy[at + c];
-  }
+TOROID_CLONES void gradient_strip(const float* x, const float* dy, const Strip& strip,
+                                  const Forward& forward, const Terms& terms, float* dx) {
+  gradient_lanes(x, dy, strip, forward, terms, dx);
+}
+TOROID_CLONES void gradient_strip(const BFloat16* x, const BFloat16* dy, const Strip& strip,
+                                  const Forward& forward, const Terms& terms, BFloat16* dx) {
+  gradient_lanes(x, dy, strip, forward, terms, dx);
 }
 
+template <class T>
 class InputGradientKernel : public Kernel {
  public:
   explicit InputGradientKernel(const NodeContext& context)
       : op_(context.op<BatchNormInputGradient>()),
         at_(op_.operands()),
-        rows_(context.inputs[0].shape, context.inputs[2].shape[0]),
-        statistic_bytes_(
-            aligned(static_cast<std::size_t>(rows_.groups * rows_.channels) * sizeof(float))) {}
+        strips_(context.inputs[0].shape, context.input_layouts[0], context.inputs[2].shape[0]),
+        statistic_bytes_(aligned(static_cast<std::size_t>(strips_.groups() * strips_.channels()) *
+                                 sizeof(float))) {}
 
   void run(const Arguments& arguments) override {
     prepare(arguments);
-    const std::int64_t unit = op_.weights ? rows_.per_example : rows_.per_group;
-    parallel_ranges(rows_.total(), rows_.channels, [&](std::int64_t first, std::int64_t last) {
-      rows_.for_each_unit(first, last, unit,
-                          [&](std::int64_t i, std::int64_t from, std::int64_t to) {
-                            rows_of_unit(arguments, i, from, to);
-                          });
+    const auto *x = arguments.input<T>(0), *dy = arguments.input<T>(1);
+    const auto* mean = arguments.input<float>(2);
+    const float* weights = op_.weights ? operand(arguments, at_.weights) : nullptr;
+    auto* dx = arguments.output<T>();
+    strips_.for_all_rows([&](std::int64_t group, std::int64_t block, std::int64_t first,
+                             std::int64_t last) {
+      strips_.for_each(group, block, first, last, kRowsAtOnce, [&](const Strip& strip) {
+        const std::int64_t g = group * strips_.channels() + strip.channel;
+        const Forward forward{mean + g, per_channel(arguments, 0) + g,
+                              per_channel(arguments, 1) + g, op_.relu};
+        const float weight = weights != nullptr ? weights[strip.example] : 1.0F;
+        const float* from_dy = op_.sums ? per_channel(arguments, 2) + g : nullptr;
+        gradient_strip(x, dy, strip, forward, {from_dy, per_channel(arguments, 3) + g, weight}, dx);
+      });
     });
   }
-  std::size_t scratch_bytes() const override { return 3 * statistic_bytes_; }
+  std::size_t scratch_bytes() const override { return 4 * statistic_bytes_; }
   Reuse reuse(std::size_t input, std::size_t) const override {
     return input < 2 ? Reuse::kOverwrite : Reuse::kNone;
   }
 
  private:
+  static constexpr std::int64_t kRowsAtOnce = 64;
+
+  float* per_channel(const Arguments& arguments, std::size_t which) const {
+    return arguments.scratch_at<float>(which * statistic_bytes_);
+  }
+
+  // scale, shift, from_dy and from_x in scratch memory, each [G,C].
   void prepare(const Arguments& arguments) const {
+    prepare_forward(arguments, strips_, op_.epsilon, at_.gamma, at_.beta, per_channel(arguments, 0),
+                    per_channel(arguments, 1));
+    if (!op_.sums) return;
     const auto* variance = arguments.input<float>(3);
-    const float* gamma = op_.gamma ? operand(arguments, at_.gamma) : nullptr;
-    auto* scale = arguments.scratch_at<float>();
-    auto* from_dy = arguments.scratch_at<float>(statistic_bytes_);
-    auto* from_x = arguments.scratch_at<float>(2 * statistic_bytes_);
-    for (std::int64_t i = 0; i < rows_.groups * rows_.channels; ++i) {
-      const float inverse = inverse_deviation(variance[i], op_.epsilon);
-      scale[i] = inverse * (gamma != nullptr ? gamma[i % rows_.channels] : 1.0F);
-      if (!op_.sums) continue;
+    for (std::int64_t i = 0; i < strips_.groups() * strips_.channels(); ++i) {
       const float share = 1.0F / std::max(operand(arguments, at_.sums + 2)[i], 1.0F);
-      from_dy[i] = operand(arguments, at_.sums)[i] * share;
-      from_x[i] = operand(arguments, at_.sums + 1)[i] * share * inverse;
+      per_channel(arguments, 2)[i] = operand(arguments, at_.sums)[i] * share;
+      per_channel(arguments, 3)[i] =
+          operand(arguments, at_.sums + 1)[i] * share * inverse_deviation(variance[i], op_.epsilon);
     }
-  }
-
-  void rows_of_unit(const Arguments& arguments, std::int64_t unit, std::int64_t first,
-                    std::int64_t last) const {
-    const std::int64_t channels = rows_.channels, at = first * channels;
-    const std::int64_t group = first / rows_.per_group * channels;
-    const float *x = arguments.input<float>(0) + at, *dy = arguments.input<float>(1) + at;
-    float* dx = arguments.output<float>() + at;
-    const float* scale = arguments.scratch_at<float>() + group;
-    const float weight = op_.weights ? operand(arguments, at_.weights)[unit] : 1.0F;
-    // A skipped example may hold anything, so its x must not be multiplied by a weight of 0.
-    if (!op_.sums || weight == 0) return scale_rows(dy, scale, last - first, channels, dx);
-    const InputGradientTerms terms{arguments.input<float>(2) + group, scale,
-                                   arguments.scratch_at<float>(statistic_bytes_) + group,
-                                   arguments.scratch_at<float>(2 * statistic_bytes_) + group};
-    input_gradient(x, dy, terms, weight, last - first, channels, dx);
-  }
-
-  static const float* operand(const Arguments& arguments, int i) {
-    return arguments.input<float>(static_cast<std::size_t>(i));
   }
 
   BatchNormInputGradient op_;
   BatchNormInputGradient::Operands at_;
-  Rows rows_;
+  Strips strips_;
   std::size_t statistic_bytes_;
 };
 
 }  // namespace
 
 std::unique_ptr<Kernel> make_batch_norm_gradient_sums(const NodeContext& context) {
-  return std::make_unique<GradientSumsKernel>(context);
+  return make_for_activation<GradientSumsKernel>(context);
 }
 std::unique_ptr<Kernel> make_batch_norm_input_gradient(const NodeContext& context) {
-  return std::make_unique<InputGradientKernel>(context);
+  return make_for_activation<InputGradientKernel>(context);
 }
 
 }  // namespace toroid::cpu

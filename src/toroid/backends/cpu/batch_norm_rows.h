@@ -1,61 +1,100 @@
-// What the batch-norm kernels share: activations as rows of channels, and how sums over rows are
-// split.
+// What the batch-norm kernels share: how an activation is cut into tasks.
 #pragma once
 
 #include <cmath>
 
+#include "toroid/backends/cpu/layout.h"
 #include "toroid/backends/cpu/parallel.h"
-#include "toroid/base/shape.h"
+#include "toroid/backends/cpu/vectors.h"
 
 namespace toroid::cpu {
 
-// Rows that are added in f32 before the sum goes on in f64.
-inline constexpr std::int64_t kBlock = 64;
-
-// x [N,...,C] as rows of C elements in equal groups.
-struct Rows {
-  std::int64_t groups, per_group, per_example, channels;
-
-  Rows(const Shape& x, std::int64_t group_count)
-      : groups(group_count), per_group(1), per_example(1), channels(x.back()) {
-    for (int axis = 1; axis + 1 < x.rank(); ++axis) per_example *= x[axis];
-    per_group = x[0] / groups * per_example;
-  }
-
-  std::int64_t total() const { return groups * per_group; }
-
-  // Cuts the rows from `first` to `last` where a multiple of `unit` begins.
-  template <class F>
-  void for_each_unit(std::int64_t first, std::int64_t last, std::int64_t unit, F&& f) const {
-    for (std::int64_t r = first; r < last;) {
-      const std::int64_t end = std::min(last, (r / unit + 1) * unit);
-      f(r / unit, r, end);
-      r = end;
-    }
-  }
+// A piece of an activation: neighbouring rows of one example and block of channels, and of each
+// row the channels of one vector register.
+struct Strip {
+  std::int64_t at;  // where its first element lies
+  std::int64_t rows;
+  std::int64_t stride;   // from row to row, in elements
+  std::int64_t lanes;    // at most kLanes
+  std::int64_t channel;  // its first
+  std::int64_t example;
 };
 
-// How sums over a group's rows are split: into parts, whose number depends on the shape alone.
-struct Parts {
-  std::int64_t per_group;
+// An activation in equal groups of examples. Rows that belong together, a task's, are those of one
+// group and block in some examples or in a part of one.
+class Strips {
+ public:
+  Strips(const Shape& x, Layout layout, std::int64_t groups)
+      : planes_(x, layout), groups_(groups), examples_(x[0] / groups) {}
 
-  explicit Parts(const Rows& rows)
-      : per_group(std::clamp<std::int64_t>(reduction_parts(rows.per_group * rows.channels), 1,
-                                           std::max<std::int64_t>(rows.per_group, 1))) {}
+  std::int64_t groups() const { return groups_; }
+  std::int64_t channels() const { return planes_.channels(); }
+  std::int64_t blocks() const { return planes_.blocks; }
+  std::int64_t width() const { return planes_.width; }
+  std::int64_t rows_per_group() const { return examples_ * planes_.pixels; }
 
-  // Calls f(task, first row, last row) for each part of each group, in parallel.
+  // Calls f(strip) for the rows first..last-1 of a group's block, at most `length` rows at a time;
+  // rows count through the group's examples. Strips of the same rows follow each other.
   template <class F>
-  void run(const Rows& rows, F&& f) const {
-    const std::int64_t each = rows.per_group / per_group * rows.channels;
-    parallel_ranges(rows.groups * per_group, each, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t task = begin; task < end; ++task) {
-        const std::int64_t start = task / per_group * rows.per_group, p = task % per_group;
-        f(task, start + rows.per_group * p / per_group,
-          start + rows.per_group * (p + 1) / per_group);
+  TOROID_INLINE void for_each(std::int64_t group, std::int64_t block, std::int64_t first,
+                              std::int64_t last, std::int64_t length, F&& f) const {
+    for (std::int64_t row = first; row < last;) {
+      const std::int64_t pixel = row % planes_.pixels;
+      const std::int64_t example = group * examples_ + row / planes_.pixels;
+      const std::int64_t rows = std::min({last - row, planes_.pixels - pixel, length});
+      const std::int64_t at = planes_.at(example, block, pixel);
+      for (std::int64_t c = 0; c < planes_.width; c += kLanes) {
+        f(Strip{at + c, rows, planes_.width, std::min(kLanes, planes_.width - c),
+                block * planes_.width + c, example});
+      }
+      row += rows;
+    }
+  }
+
+  // For results that are independent of each other: calls f(group, block, first, last) for ranges
+  // of rows that together are the whole activation, in parallel.
+  template <class F>
+  void for_all_rows(F&& f) const {
+    const std::int64_t units = groups_ * blocks(), rows = rows_per_group();
+    parallel_ranges(units * rows, width(), [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t r = first; r < last;) {
+        const std::int64_t unit = r / rows, end = std::min(last, (unit + 1) * rows);
+        f(unit / blocks(), unit % blocks(), r - unit * rows, end - unit * rows);
+        r = end;
       }
     });
   }
+
+  // For sums: the rows of each group and block in parts, whose number depends on the shape alone.
+  std::int64_t parts() const {
+    return std::clamp<std::int64_t>(reduction_parts(rows_per_group() * width()), 1,
+                                    std::max<std::int64_t>(rows_per_group(), 1));
+  }
+  std::int64_t tasks() const { return groups_ * blocks() * parts(); }
+
+  // Calls f(task, group, block, first, last) for each part, in parallel. Tasks are numbered by
+  // group, block and part.
+  template <class F>
+  void for_each_part(F&& f) const {
+    const std::int64_t parts = this->parts(), rows = rows_per_group();
+    parallel_ranges(tasks(), rows / parts * width(), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t task = begin; task < end; ++task) {
+        const std::int64_t unit = task / parts, p = task % parts;
+        f(task, unit / blocks(), unit % blocks(), rows * p / parts, rows * (p + 1) / parts);
+      }
+    });
+  }
+
+ private:
+  Planes planes_;
+  std::int64_t groups_, examples_;
 };
+
+// Rows whose sums are formed in f32 before they go on in f64: few enough that the strips of all
+// channels stay in the first-level cache.
+inline std::int64_t rows_at_once(std::int64_t width) {
+  return std::clamp<std::int64_t>(4096 / std::max<std::int64_t>(width, 1), 8, 64);
+}
 
 inline float inverse_deviation(float variance, double epsilon) {
   return static_cast<float>(1 / std::sqrt(static_cast<double>(variance) + epsilon));

@@ -15,6 +15,8 @@ void with_type(DType dtype, F&& f) {
   switch (dtype) {
     case DType::f32:
       return f(float{});
+    case DType::bf16:
+      return f(BFloat16{});
     case DType::i32:
       return f(std::int32_t{});
     case DType::u32:
@@ -28,6 +30,33 @@ void with_type(DType dtype, F&& f) {
   }
 }
 
+// bf16 is known to f32 alone.
+template <class To, class From>
+TOROID_INLINE To converted(From value) {
+  if constexpr (std::is_same_v<To, From>) {
+    return value;
+  } else if constexpr (std::is_same_v<From, BFloat16>) {
+    return static_cast<To>(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<To, BFloat16>) {
+    return BFloat16(static_cast<float>(value));
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
+TOROID_CLONES void convert_range(const float* x, BFloat16* y, std::int64_t count) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) y[i] = BFloat16(x[i]);
+}
+TOROID_CLONES void convert_range(const BFloat16* x, float* y, std::int64_t count) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) y[i] = static_cast<float>(x[i]);
+}
+template <class From, class To>
+void convert_range(const From* x, To* y, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) y[i] = converted<To>(x[i]);
+}
+
 class ConstantKernel : public Kernel {
  public:
   explicit ConstantKernel(const NodeContext& context)
@@ -36,7 +65,7 @@ class ConstantKernel : public Kernel {
   void run(const Arguments& arguments) override {
     with_type(type_.dtype, [&]<class T>(T) {
       auto* y = arguments.output<T>();
-      const T value = static_cast<T>(value_);
+      const T value = converted<T>(value_);
       parallel_ranges(type_.elements(), 1, [&](std::int64_t first, std::int64_t last) {
         std::fill(y + first, y + last, value);
       });
@@ -72,7 +101,7 @@ class ConvertKernel : public Kernel {
     const auto* x = arguments.input<From>(0);
     auto* y = arguments.output<To>();
     parallel_ranges(type_.elements(), 1, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t i = first; i < last; ++i) y[i] = static_cast<To>(x[i]);
+      convert_range(x + first, y + first, last - first);
     });
   }
 

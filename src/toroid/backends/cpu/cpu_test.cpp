@@ -49,6 +49,17 @@ TEST(CpuKernels, EveryCaseAgreesWithTheF64Oracle) {
   }
 }
 
+TEST(CpuKernels, EveryCaseAgreesInBlocksOfChannels) {
+  SelfCommunicator communicator;
+  const auto oracle = make_reference_backend(communicator);
+  for (const int block : {8, 16}) {
+    const auto backend = make_cpu_backend(communicator, {.block_everything = block});
+    for (const CaseError& result : compare_with_oracle(*backend, *oracle)) {
+      EXPECT_LT(result.error, 1e-6) << result.op << ", " << result.label << ": " << result.message;
+    }
+  }
+}
+
 // The worked cases are too small for more than one part or thread.
 OpCase large_case(const Op& op, std::vector<Operand> operands) {
   return {std::string(op.name()),
@@ -291,9 +302,10 @@ TEST(Cpu, OtherFloatTypesAreRefusedByTheNodesPath) {
   Builder b;
   const auto scope = b.scope("block1");
   b.output("y", exp(b, constant(b, 1, {DType::f64, Shape{2}})));
-  EXPECT_ERROR(backend->compile(b.finish()),
-               "cpu: block1/constant: this backend computes in f32 and the result is f64[2]; use "
-               "the reference backend");
+  EXPECT_ERROR(
+      backend->compile(b.finish()),
+      "cpu: block1/constant: this backend computes in f32 and bf16 and the result is f64[2]; use "
+      "the reference backend");
 }
 
 TEST(Cpu, AGraphForAnotherWorldIsRefused) {

@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
-#include <new>
 
+#include "toroid/backends/cpu/cpu_state.h"
 #include "toroid/backends/cpu/onednn.h"
 #include "toroid/backends/cpu/parallel.h"
 #include "toroid/backends/host_io.h"
@@ -29,22 +30,41 @@ void at_node(const Node& node, F&& f) {
 void check_dtypes(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     for (const TensorType& type : node.types) {
-      if (!is_float(type.dtype) || type.dtype == DType::f32) continue;
-      fail("cpu: {}: this backend computes in f32 and the result is {}; use the reference backend",
-           node.path, type.str());
+      if (type.dtype != DType::f64) continue;
+      fail(
+          "cpu: {}: this backend computes in f32 and bf16 and the result is {}; use the reference "
+          "backend",
+          node.path, type.str());
     }
   }
 }
 
-Tensor allocate_arena(std::size_t bytes) {
-  try {
-    return Tensor(DType::u8, Shape{static_cast<std::int64_t>(bytes)});
-  } catch (const std::bad_alloc&) {
-    throw Error(fmt::format("cpu: a step needs {} MiB of memory, which this machine does not give; "
-                            "make the batch smaller",
-                            bytes >> 20),
-                ExitStatus::kDoesNotFit);
+// The variables as they lie in memory, once they are known to fit the graph.
+HostState& stored_variables(const Graph& graph, State& state) {
+  auto* held = dynamic_cast<CpuState*>(&state);
+  if (held == nullptr) fail("state: it was made by another backend");
+  return host_state_for(graph, held->stored());
+}
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Which buffers are in use at the busiest node.
+MemoryUse memory_use(const Graph& graph, const std::vector<BufferLifetime>& buffers,
+                     const std::vector<std::string>& names, std::size_t arena) {
+  MemoryUse use{.arena = arena, .live = 0, .busiest = "", .at_busiest = {}};
+  const int step = busiest_step(buffers);
+  if (step < 0) return use;
+  const auto nodes = static_cast<int>(graph.nodes.size());
+  use.busiest = step < nodes ? graph.nodes[static_cast<std::size_t>(step)].path : "(updates)";
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    if (buffers[i].first > step || step > buffers[i].last) continue;
+    use.live += buffers[i].bytes;
+    use.at_busiest.push_back({names[i], buffers[i].bytes});
   }
+  std::ranges::stable_sort(use.at_busiest, std::ranges::greater(), &MemoryUse::Buffer::bytes);
+  return use;
 }
 
 void copy_bytes(const std::byte* from, std::byte* to, std::size_t bytes) {
@@ -55,16 +75,20 @@ void copy_bytes(const std::byte* from, std::byte* to, std::size_t bytes) {
 
 }  // namespace
 
-CpuExecutable::CpuExecutable(const Graph& graph, Communicator& communicator, const OneDnn& onednn,
-                             int threads)
-    : graph_(graph), threads_(threads), in_flight_(graph.nodes.size()) {
+CpuExecutable::CpuExecutable(const Graph& graph, const LayoutRules& rules,
+                             Communicator& communicator, const OneDnn& onednn,
+                             const ExecutableOptions& options)
+    : laid_out_(lay_out(graph, rules)),
+      graph_(laid_out_.graph),
+      options_(options),
+      in_flight_(graph_.nodes.size()) {
   if (graph.mesh.data != communicator.size()) {
     fail("cpu: the graph is for {} replicas, this world has {} ranks", graph.mesh.data,
          communicator.size());
   }
   check_inputs(graph_);
   check_dtypes(graph_);
-  const ThreadSettings settings(threads_);
+  const ThreadSettings settings(options_.threads);
   build_kernels(communicator, onednn);
   place_buffers();
 }
@@ -77,8 +101,19 @@ void CpuExecutable::build_kernels(Communicator& communicator, const OneDnn& oned
     if (node.op.as<Input>() != nullptr) continue;
     const KernelFactory factory = find_kernel(node.op.name());
     if (factory == nullptr) fail("cpu: {}: there is no kernel for {}", node.path, node.op.name());
-    NodeContext context{graph_, i, {}, communicator, onednn, in_flight_};
-    for (const Value value : node.inputs) context.inputs.push_back(graph_.type(value));
+    NodeContext context{graph_,
+                        i,
+                        {},
+                        {},
+                        laid_out_.layouts[static_cast<std::size_t>(i)],
+                        communicator,
+                        onednn,
+                        in_flight_,
+                        options_.fast_convolutions};
+    for (const Value value : node.inputs) {
+      context.inputs.push_back(graph_.type(value));
+      context.input_layouts.push_back(laid_out_.of(value));
+    }
     Step& step = steps_.emplace_back();
     step.node = i;
     at_node(node, [&] { step.kernel = factory(context); });
@@ -96,17 +131,21 @@ void CpuExecutable::place_buffers() {
       });
   std::vector<BufferLifetime> buffers;
   std::vector<std::byte**> owners;  // who learns the address of each buffer
+  std::vector<std::string> names;
   std::vector<std::byte*> addresses(storage.storages.size(), nullptr);
-  const auto want = [&](const BufferLifetime& lifetime, std::byte*& owner) {
+  const auto want = [&](std::string name, const BufferLifetime& lifetime, std::byte*& owner) {
+    names.push_back(std::move(name));
     buffers.push_back(lifetime);
     owners.push_back(&owner);
   };
   for (std::size_t i = 0; i < addresses.size(); ++i) {
-    if (!storage.storages[i].external()) want(storage.storages[i].lifetime, addresses[i]);
+    const Storage& one = storage.storages[i];
+    if (!one.external()) want(graph_.name(one.first_value), one.lifetime, addresses[i]);
   }
   for (Step& step : steps_) {
     const std::size_t bytes = step.kernel->scratch_bytes();
-    if (bytes > 0) want({bytes, step.node, step.node}, step.scratch);
+    const std::string& path = graph_.nodes[static_cast<std::size_t>(step.node)].path;
+    if (bytes > 0) want(path + " (scratch)", {bytes, step.node, step.node}, step.scratch);
   }
   const int end = static_cast<int>(graph_.nodes.size());
   for (const Binding& output : graph_.outputs) {
@@ -117,11 +156,15 @@ void CpuExecutable::place_buffers() {
   for (Result& update : updates_) {
     const Value value = update.binding->value;
     const auto& from = storage.storages[static_cast<std::size_t>(storage.of(value))];
-    if (from.external()) want({graph_.type(value).bytes(), end, end}, update.staged);
+    if (from.external()) {
+      want(update.binding->name + " (staged)", {graph_.type(value).bytes(), end, end},
+           update.staged);
+    }
   }
   const MemoryPlan plan = plan_memory(buffers, Tensor::kAlignment);
-  arena_ = allocate_arena(plan.bytes);
-  for (std::size_t i = 0; i < owners.size(); ++i) *owners[i] = arena_.raw() + plan.offsets[i];
+  memory_ = memory_use(graph_, buffers, names, plan.bytes);
+  arena_ = Arena(plan.bytes);
+  for (std::size_t i = 0; i < owners.size(); ++i) *owners[i] = arena_.data() + plan.offsets[i];
   connect(storage, addresses);
 }
 
@@ -154,7 +197,7 @@ void CpuExecutable::connect(const StorageAssignment& storage, std::vector<std::b
 
 const Outputs& CpuExecutable::run(State& state, std::span<const Batch> batches,
                                   const Scalars& scalars) {
-  const ThreadSettings settings(threads_);
+  const ThreadSettings settings(options_.threads);
   bring_in(state, batches, scalars);
   try {
     run_steps();
@@ -168,7 +211,7 @@ const Outputs& CpuExecutable::run(State& state, std::span<const Batch> batches,
 }
 
 void CpuExecutable::bring_in(State& state, std::span<const Batch> batches, const Scalars& scalars) {
-  HostState& variables = host_state_for(graph_, state);
+  HostState& variables = stored_variables(graph_, state);
   const Batch* batch = only_batch(graph_, batches);
   for (ExternalInput& external : external_) {
     const auto& input = *graph_.nodes[static_cast<std::size_t>(external.node)].op.as<Input>();
@@ -193,11 +236,30 @@ void CpuExecutable::bring_in(State& state, std::span<const Batch> batches, const
 }
 
 void CpuExecutable::run_steps() {
-  for (Step& step : steps_) {
+  double start = now();
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    Step& step = steps_[i];
     at_node(graph_.nodes[static_cast<std::size_t>(step.node)], [&] {
       step.kernel->run({step.inputs, step.outputs, step.scratch});
     });
+    const double end = now();
+    step.seconds += end - start;
+    if (events_ != nullptr) events_->push_back({static_cast<int>(i), start, end - start});
+    start = end;
   }
+  ++runs_;
+}
+
+std::vector<NodeTime> CpuExecutable::node_times() const {
+  std::vector<NodeTime> times;
+  for (const Step& step : steps_) {
+    const Node& node = graph_.nodes[static_cast<std::size_t>(step.node)];
+    std::vector<TensorType> inputs;
+    for (const Value value : node.inputs) inputs.push_back(graph_.type(value));
+    times.push_back(
+        {node.path, node.op.label(), runs_, step.seconds, node.op.cost(inputs, node.types)});
+  }
+  return times;
 }
 
 void CpuExecutable::take_outputs() {
@@ -210,7 +272,7 @@ void CpuExecutable::take_outputs() {
 // Variables change only here, when nothing can fail any more. One that takes over another's old
 // value gets it from a copy.
 void CpuExecutable::apply_updates(State& state) {
-  HostState& variables = host_state_for(graph_, state);
+  HostState& variables = stored_variables(graph_, state);
   for (const Result& update : updates_) {
     const std::size_t bytes = graph_.type(update.binding->value).bytes();
     if (update.staged != nullptr) copy_bytes(update.data, update.staged, bytes);

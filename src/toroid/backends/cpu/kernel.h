@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "toroid/backends/cpu/layout.h"
 #include "toroid/graph/graph.h"
 
 namespace toroid {
@@ -26,9 +27,11 @@ struct NodeContext {
   const Graph& graph;
   int index;
   std::vector<TensorType> inputs;
+  std::vector<Layout> input_layouts, output_layouts;
   Communicator& communicator;
   const OneDnn& onednn;
   InFlight& in_flight;
+  bool fast_convolutions = true;  ///< Winograd's algorithm where it pays
 
   const Node& node() const { return graph.nodes[static_cast<std::size_t>(index)]; }
   const std::vector<TensorType>& outputs() const { return node().types; }
@@ -39,7 +42,7 @@ struct NodeContext {
   }
 };
 
-/// The buffers of one run: row-major tensors, activations NHWC, kernels HWIO.
+/// The buffers of one run, each tensor in its layout.
 struct Arguments {
   std::span<std::byte* const> inputs;
   std::span<std::byte* const> outputs;
@@ -85,6 +88,26 @@ using KernelFactory = std::unique_ptr<Kernel> (*)(const NodeContext& context);
 
 /// The factory of an op's kernels; null when the backend has none. The table is in kernels.cpp.
 KernelFactory find_kernel(std::string_view op);
+
+/// K<T> for the element type of the activation that is the first operand, float or BFloat16.
+template <template <class> class K>
+std::unique_ptr<Kernel> make_for_activation(const NodeContext& context) {
+  if (context.inputs[0].dtype == DType::bf16) return std::make_unique<K<BFloat16>>(context);
+  return std::make_unique<K<float>>(context);
+}
+
+/// What the layouts of an op's tensors have to do with each other.
+enum class LayoutPolicy {
+  kRowMajor,        ///< all are row-major
+  kConvolution,     ///< activations as the convolution wants them
+  kElementwise,     ///< all tensors of rank 4 lie alike, in any way
+  kChannels,        ///< activations lie alike, in any layout of activations
+  kEach,            ///< the i-th result lies as the i-th operand does
+  kAnyElementwise,  ///< operands in any layout each, row-major results
+  kAnyActivation,   ///< operands in any layout of activations, row-major results
+  kSource,          ///< the result in whatever layout of activations its first user wants
+};
+LayoutPolicy layout_policy(const Node& node);
 
 /// Bytes rounded up, so that what follows is aligned as well.
 inline std::size_t aligned(std::size_t bytes) {

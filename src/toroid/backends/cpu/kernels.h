@@ -2,6 +2,7 @@
 #pragma once
 
 #include "toroid/backends/cpu/kernel.h"
+#include "toroid/backends/cpu/lay_out.h"
 
 namespace toroid::cpu {
 
@@ -35,6 +36,7 @@ std::unique_ptr<Kernel> make_max_pool(const NodeContext& context);
 std::unique_ptr<Kernel> make_max_pool_gradient(const NodeContext& context);
 std::unique_ptr<Kernel> make_normalize_images(const NodeContext& context);
 std::unique_ptr<Kernel> make_reduce_scatter_start(const NodeContext& context);
+std::unique_ptr<Kernel> make_relayout(const NodeContext& context);
 std::unique_ptr<Kernel> make_relu(const NodeContext& context);
 std::unique_ptr<Kernel> make_relu_gradient(const NodeContext& context);
 std::unique_ptr<Kernel> make_reshape(const NodeContext& context);
@@ -45,5 +47,9 @@ std::unique_ptr<Kernel> make_softmax_cross_entropy_gradient(const NodeContext& c
 std::unique_ptr<Kernel> make_sum(const NodeContext& context);
 std::unique_ptr<Kernel> make_sum_squares(const NodeContext& context);
 std::unique_ptr<Kernel> make_unary(const NodeContext& context);
+
+/// What a convolution or one of its gradients wants of its tensors.
+ConvolutionLayouts convolution_layouts(const OneDnn& onednn, const Node& node, const TensorType& x,
+                                       const TensorType& kernel, const TensorType& y);
 
 }  // namespace toroid::cpu

@@ -19,14 +19,18 @@ TOROID_CLONES void add_rows(const float* x, const float* bias, std::int64_t rows
 class AddBiasKernel : public Kernel {
  public:
   explicit AddBiasKernel(const NodeContext& context)
-      : channels_(context.inputs[1].elements()),
-        rows_(channels_ == 0 ? 0 : context.inputs[0].elements() / channels_) {}
+      : planes_(context.inputs[0].shape, context.input_layouts[0]) {}
 
   void run(const Arguments& arguments) override {
     const auto *x = arguments.input<float>(0), *bias = arguments.input<float>(1);
     auto* y = arguments.output<float>();
-    parallel_ranges(rows_, channels_, [&](std::int64_t first, std::int64_t last) {
-      add_rows(x + first * channels_, bias, last - first, channels_, y + first * channels_);
+    const std::int64_t runs = planes_.examples * planes_.blocks;
+    const std::int64_t each = planes_.pixels * planes_.width;
+    parallel_ranges(runs, each, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t run = first; run < last; ++run) {
+        add_rows(x + run * each, bias + run % planes_.blocks * planes_.width, planes_.pixels,
+                 planes_.width, y + run * each);
+      }
     });
   }
   Reuse reuse(std::size_t input, std::size_t) const override {
@@ -34,7 +38,7 @@ class AddBiasKernel : public Kernel {
   }
 
  private:
-  std::int64_t channels_, rows_;
+  Planes planes_;
 };
 
 }  // namespace

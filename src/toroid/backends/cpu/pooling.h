@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 
+#include "toroid/backends/cpu/layout.h"
 #include "toroid/ops/conv2d.h"
 
 namespace toroid::cpu {
@@ -14,24 +15,22 @@ struct PoolRectangle {
   std::int64_t top, bottom, left, right;
 };
 
-/// x [n,h,w,c] and y [n,oh,ow,c], the windows' place over x.
+/// x [n,h,w,c] and y [n,oh,ow,c], the windows' place over x. Of activations in blocks of channels,
+/// each block counts as an example.
 struct PoolGeometry {
   std::int64_t n, h, w, c, oh, ow;
   std::array<std::int64_t, 2> window, stride;
   Padding padding;
 
   template <class PoolOp>
-  PoolGeometry(const PoolOp& op, const Shape& x)
-      : n(x[0]),
-        h(x[1]),
-        w(x[2]),
-        c(x[3]),
-        window(op.window),
-        stride(op.stride),
-        padding(op.padding) {
+  PoolGeometry(const PoolOp& op, const Shape& x, Layout layout)
+      : h(x[1]), w(x[2]), window(op.window), stride(op.stride), padding(op.padding) {
     const auto out = window_output({h, w}, window, stride, padding);
     oh = out[0];
     ow = out[1];
+    const Planes planes(x, layout);
+    n = planes.examples * planes.blocks;
+    c = planes.width;
   }
 
   PoolRectangle inside(std::int64_t i, std::int64_t j) const {
@@ -40,7 +39,8 @@ struct PoolGeometry {
             std::max<std::int64_t>(left, 0), std::min(left + window[1], w)};
   }
   /// Of x's type.
-  const float* pixel(const float* x, std::int64_t example, std::int64_t a, std::int64_t b) const {
+  template <class T>
+  const T* pixel(const T* x, std::int64_t example, std::int64_t a, std::int64_t b) const {
     return x + ((example * h + a) * w + b) * c;
   }
 };

@@ -6,24 +6,66 @@
 namespace toroid::cpu {
 namespace {
 
+template <class T>
+TOROID_INLINE void relu_range(const T* x, T* y, std::int64_t first, std::int64_t last) {
+#pragma omp simd
+  for (std::int64_t i = first; i < last; ++i) {
+    y[i] = static_cast<float>(x[i]) < 0 ? T(0.0F) : x[i];  // NaN stays
+  }
+}
 TOROID_CLONES void relu(const float* x, float* y, std::int64_t first, std::int64_t last) {
-#pragma omp simd
-  for (std::int64_t i = first; i < last; ++i) y[i] = x[i] < 0 ? 0 : x[i];  // NaN stays
+  relu_range(x, y, first, last);
+}
+TOROID_CLONES void relu(const BFloat16* x, BFloat16* y, std::int64_t first, std::int64_t last) {
+  relu_range(x, y, first, last);
 }
 
-TOROID_CLONES void relu_gradient(const float* dy, const float* y, float* dx, std::int64_t first,
+// Gradients that meet, and the relu's result.
+template <class T>
+struct Terms {
+  const T* dy[ReluGradient::kMostGradients];
+  std::int64_t count;
+  const T* y;
+};
+
+template <std::int64_t kCount, class T>
+TOROID_INLINE void gradient_range(const Terms<T>& terms, T* dx, std::int64_t first,
+                                  std::int64_t last) {
+  const T *a = terms.dy[0], *b = terms.dy[1], *c = terms.dy[2], *d = terms.dy[3], *y = terms.y;
+#pragma omp simd
+  for (std::int64_t i = first; i < last; ++i) {
+    auto sum = static_cast<float>(a[i]);
+    if constexpr (kCount > 1) sum += static_cast<float>(b[i]);
+    if constexpr (kCount > 2) sum += static_cast<float>(c[i]);
+    if constexpr (kCount > 3) sum += static_cast<float>(d[i]);
+    dx[i] = T(static_cast<float>(y[i]) > 0 ? sum : 0.0F);
+  }
+}
+template <class T>
+TOROID_INLINE void any_gradient_range(const Terms<T>& terms, T* dx, std::int64_t first,
+                                      std::int64_t last) {
+  if (terms.count == 1) return gradient_range<1>(terms, dx, first, last);
+  if (terms.count == 2) return gradient_range<2>(terms, dx, first, last);
+  if (terms.count == 3) return gradient_range<3>(terms, dx, first, last);
+  gradient_range<4>(terms, dx, first, last);
+}
+TOROID_CLONES void relu_gradient(const Terms<float>& terms, float* dx, std::int64_t first,
                                  std::int64_t last) {
-#pragma omp simd
-  for (std::int64_t i = first; i < last; ++i) dx[i] = y[i] > 0 ? dy[i] : 0;
+  any_gradient_range(terms, dx, first, last);
+}
+TOROID_CLONES void relu_gradient(const Terms<BFloat16>& terms, BFloat16* dx, std::int64_t first,
+                                 std::int64_t last) {
+  any_gradient_range(terms, dx, first, last);
 }
 
+template <class T>
 class ReluKernel : public Kernel {
  public:
   explicit ReluKernel(const NodeContext& context) : elements_(context.inputs[0].elements()) {}
 
   void run(const Arguments& arguments) override {
-    const auto* x = arguments.input<float>(0);
-    auto* y = arguments.output<float>();
+    const auto* x = arguments.input<T>(0);
+    auto* y = arguments.output<T>();
     parallel_ranges(elements_, 1,
                     [&](std::int64_t first, std::int64_t last) { relu(x, y, first, last); });
   }
@@ -33,16 +75,20 @@ class ReluKernel : public Kernel {
   std::int64_t elements_;
 };
 
+template <class T>
 class ReluGradientKernel : public Kernel {
  public:
   explicit ReluGradientKernel(const NodeContext& context)
       : elements_(context.inputs[0].elements()) {}
 
   void run(const Arguments& arguments) override {
-    const auto *dy = arguments.input<float>(0), *y = arguments.input<float>(1);
-    auto* dx = arguments.output<float>();
+    Terms<T> terms{{arguments.input<T>(0)}, 1, arguments.input<T>(1)};
+    for (std::size_t i = 2; i < arguments.inputs.size(); ++i) {
+      terms.dy[terms.count++] = arguments.input<T>(i);
+    }
+    auto* dx = arguments.output<T>();
     parallel_ranges(elements_, 1, [&](std::int64_t first, std::int64_t last) {
-      relu_gradient(dy, y, dx, first, last);
+      relu_gradient(terms, dx, first, last);
     });
   }
   Reuse reuse(std::size_t, std::size_t) const override { return Reuse::kOverwrite; }
@@ -54,10 +100,10 @@ class ReluGradientKernel : public Kernel {
 }  // namespace
 
 std::unique_ptr<Kernel> make_relu(const NodeContext& context) {
-  return std::make_unique<ReluKernel>(context);
+  return make_for_activation<ReluKernel>(context);
 }
 std::unique_ptr<Kernel> make_relu_gradient(const NodeContext& context) {
-  return std::make_unique<ReluGradientKernel>(context);
+  return make_for_activation<ReluGradientKernel>(context);
 }
 
 }  // namespace toroid::cpu

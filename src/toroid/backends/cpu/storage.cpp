@@ -61,8 +61,9 @@ class Assigner {
       int storage = input ? -1 : reused(index, output);
       if (storage < 0) {
         storage = static_cast<int>(result_.storages.size());
-        result_.storages.push_back(
-            {input ? index : -1, {node(index).types[output].bytes(), index, index}});
+        result_.storages.push_back({input ? index : -1,
+                                    {index, static_cast<int>(output)},
+                                    {node(index).types[output].bytes(), index, index}});
         values_.emplace_back();
       }
       const Value value{index, static_cast<int>(output)};

@@ -14,6 +14,7 @@ using ReuseRule = std::function<Reuse(int node, std::size_t input, std::size_t o
 
 struct Storage {
   int input_node = -1;      ///< the graph input that brings the buffer from outside, or -1
+  Value first_value;        ///< that lies there
   BufferLifetime lifetime;  ///< in steps, which are node indices; graph results live past the last
 
   bool external() const { return input_node >= 0; }

@@ -17,6 +17,10 @@ struct Axes {
   std::int64_t outer = 1, middle = 1, inner = 1;
   bool regular = true;
 
+  // An activation of any layout, over its pixels: blocks are as good as examples.
+  explicit Axes(const Planes& planes)
+      : outer(planes.examples * planes.blocks), middle(planes.pixels), inner(planes.width) {}
+
   Axes(const Shape& shape, const std::vector<std::int64_t>& axes) {
     std::vector<bool> chosen(static_cast<std::size_t>(shape.rank()), false);
     for (const std::int64_t axis : axes) chosen[static_cast<std::size_t>(axis)] = true;
@@ -101,8 +105,8 @@ TOROID_CLONES void sum_columns(const float* x, std::int64_t rows, std::int64_t c
 // [outer, part, inner] in scratch, in double.
 class SumKernel : public Kernel {
  public:
-  explicit SumKernel(const NodeContext& context)
-      : axes_(context.inputs[0].shape, context.op<Sum>().axes),
+  explicit SumKernel(const Axes& axes)
+      : axes_(axes),
         parts_(std::min(axes_.middle, reduction_parts(axes_.middle * axes_.inner))),
         part_bytes_(aligned(static_cast<std::size_t>(axes_.inner) * sizeof(double))) {}
 
@@ -149,6 +153,48 @@ class SumKernel : public Kernel {
   std::size_t part_bytes_;
 };
 
+// Sums an activation in blocks over its examples and pixels: [N,H,W,C] -> [C].
+class ChannelSumKernel : public Kernel {
+ public:
+  explicit ChannelSumKernel(const Planes& planes) : planes_(planes) {}
+
+  void run(const Arguments& arguments) override {
+    const auto* x = arguments.input<float>(0);
+    auto* y = arguments.output<float>();
+    const std::int64_t width = planes_.width;
+    parallel_ranges(planes_.blocks, planes_.examples * planes_.pixels * width,
+                    [&](std::int64_t first, std::int64_t last) {
+                      for (std::int64_t b = first; b < last; ++b) {
+                        sum_block(x, b, scratch(arguments, b), y + b * width);
+                      }
+                    });
+  }
+  std::size_t scratch_bytes() const override {
+    return static_cast<std::size_t>(planes_.channels()) * (2 * sizeof(double) + sizeof(float));
+  }
+
+ private:
+  // Room for one block's two rows of doubles and one of floats.
+  std::byte* scratch(const Arguments& arguments, std::int64_t block) const {
+    return arguments.scratch +
+           static_cast<std::size_t>(block * planes_.width) * (2 * sizeof(double) + sizeof(float));
+  }
+
+  void sum_block(const float* x, std::int64_t block, std::byte* room, float* y) const {
+    const std::int64_t width = planes_.width;
+    auto *total = reinterpret_cast<double*>(room), *sums = total + width;
+    auto* row = reinterpret_cast<float*>(sums + width);
+    std::fill_n(total, width, 0.0);
+    for (std::int64_t n = 0; n < planes_.examples; ++n) {
+      sum_columns(x + planes_.at(n, block, 0), planes_.pixels, width, row, sums);
+      for (std::int64_t c = 0; c < width; ++c) total[c] += sums[c];
+    }
+    for (std::int64_t c = 0; c < width; ++c) y[c] = static_cast<float>(total[c]);
+  }
+
+  Planes planes_;
+};
+
 // Sums over axes that lie apart: element by element.
 class ScatteredSumKernel : public Kernel {
  public:
@@ -178,7 +224,9 @@ class BroadcastKernel : public Kernel {
  public:
   explicit BroadcastKernel(const NodeContext& context)
       : shape_(context.outputs()[0].shape),
-        axes_(shape_, context.op<Broadcast>().axes),
+        axes_(context.output_layouts[0] == Layout::kRowMajor
+                  ? Axes(shape_, context.op<Broadcast>().axes)
+                  : Axes(Planes(shape_, context.output_layouts[0]))),
         strides_(strides_without(shape_, context.op<Broadcast>().axes)) {}
 
   void run(const Arguments& arguments) override {
@@ -260,9 +308,15 @@ class ReshapeKernel : public Kernel {
 }  // namespace
 
 std::unique_ptr<Kernel> make_sum(const NodeContext& context) {
-  const Axes axes(context.inputs[0].shape, context.op<Sum>().axes);
+  const auto& op = context.op<Sum>();
+  if (context.input_layouts[0] != Layout::kRowMajor) {
+    const Planes planes(context.inputs[0].shape, context.input_layouts[0]);
+    if (op.axes.size() == 3) return std::make_unique<ChannelSumKernel>(planes);
+    return std::make_unique<SumKernel>(Axes(planes));
+  }
+  const Axes axes(context.inputs[0].shape, op.axes);
   if (!axes.regular) return std::make_unique<ScatteredSumKernel>(context);
-  return std::make_unique<SumKernel>(context);
+  return std::make_unique<SumKernel>(axes);
 }
 std::unique_ptr<Kernel> make_broadcast(const NodeContext& context) {
   return std::make_unique<BroadcastKernel>(context);
