@@ -20,6 +20,7 @@ struct Context {
   std::vector<std::string> arguments;  ///< the whole command line, program first
 };
 
+void add_bench(CLI::App& app, Context& context);
 void add_data(CLI::App& app, Context& context);
 void add_eval(CLI::App& app, Context& context);
 void add_info(CLI::App& app, Context& context);

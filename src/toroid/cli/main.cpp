@@ -100,6 +100,7 @@ int main(int argc, char** argv) {
   toroid::cli::add_recipe(app, context);
   toroid::cli::add_lower(app, context);
   toroid::cli::add_models(app, context);
+  toroid::cli::add_bench(app, context);
   toroid::cli::add_info(app, context);
   try {
     app.parse(argc, argv);

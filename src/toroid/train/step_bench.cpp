@@ -1,0 +1,123 @@
+#include "toroid/train/step_bench.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+#include "toroid/base/random.h"
+#include "toroid/comm/self.h"
+
+namespace toroid {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::vector<Batch> made_batches(const StepOptions& options, int local_replicas) {
+  const std::int64_t slots = replica_batch(options.global_batch, options.replicas);
+  std::vector<Batch> batches;
+  for (int replica = 0; replica < local_replicas; ++replica) {
+    Batch batch{Tensor(DType::u8,
+                       Shape{slots, options.image_height, options.image_width, options.channels}),
+                Tensor(DType::i32, Shape{slots}), Tensor(DType::u32, Shape{slots}),
+                Tensor(DType::f32, Shape{slots})};
+    std::uint32_t pixel = 1;
+    for (std::uint8_t& value : batch.images.values<std::uint8_t>()) {
+      pixel = pixel * 1664525 + 1013904223;  // Numerical Recipes' generator
+      value = static_cast<std::uint8_t>(pixel >> 24);
+    }
+    for (std::int64_t i = 0; i < slots; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      batch.labels.values<std::int32_t>()[at] = static_cast<std::int32_t>(i % options.classes);
+      batch.ids.values<std::uint32_t>()[at] = static_cast<std::uint32_t>(i);
+      batch.weights.values<float>()[at] = 1;
+    }
+    batches.push_back(std::move(batch));
+  }
+  return batches;
+}
+
+double peak_resident_mb() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) * 1024 / 1e6;
+}
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+// The times of `after` less those of `before`.
+std::vector<NodeTime> difference(std::vector<NodeTime> after, const std::vector<NodeTime>& before) {
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    after[i].runs -= before[i].runs;
+    after[i].seconds -= before[i].seconds;
+  }
+  return after;
+}
+
+}  // namespace
+
+std::vector<OpTime> by_op(const std::vector<NodeTime>& nodes) {
+  std::map<std::string, OpTime> sums;
+  for (const NodeTime& node : nodes) {
+    OpTime& sum = sums[std::string(node.op)];
+    sum.op = node.op;
+    ++sum.nodes;
+    if (node.runs > 0) sum.ms += node.seconds / static_cast<double>(node.runs) * 1e3;
+    sum.gflops += node.cost.flops / 1e9;
+    sum.gbytes += node.cost.bytes / 1e9;
+  }
+  std::vector<OpTime> ops;
+  for (auto& [name, sum] : sums) ops.push_back(std::move(sum));
+  std::ranges::stable_sort(ops, std::ranges::greater(), &OpTime::ms);
+  return ops;
+}
+
+StepBenchResult bench_step(const StepBenchOptions& options) {
+  const auto start = Clock::now();
+  SelfCommunicator communicator;
+  const auto backend = make_backend(options.backend, communicator);
+  StepOptions step = options.step;
+  step.replicas = backend->local_replicas();
+  Engine engine(*backend, step);
+  engine.initialize(1);
+  const auto batches = made_batches(step, backend->local_replicas());
+  Executable& executable = engine.train(false);
+  StepBenchResult result;
+  std::int64_t number = 0;
+  const auto run = [&] {
+    executable.run(engine.state(), batches, {.learning_rate = 0.01, .step = number++, .seed = 1});
+  };
+  run();
+  result.start_s = seconds_since(start);
+  for (int i = 1; i < options.warm_up; ++i) run();
+  const auto before = executable.node_times();
+  for (int i = 0; i < options.steps; ++i) {
+    if (i + 1 == options.steps) executable.trace(&result.events);
+    const auto begin = Clock::now();
+    run();
+    result.step_ms.push_back(seconds_since(begin) * 1e3);
+  }
+  executable.trace(nullptr);
+  result.median_ms = median(result.step_ms);
+  result.images_per_s = static_cast<double>(step.global_batch) / result.median_ms * 1e3;
+  result.parameters = engine.parameters();
+  for (const StateVariable& variable : engine.state().schema()) {
+    result.state_mb += static_cast<double>(variable.type.bytes()) / 1e6;
+  }
+  result.rss_mb = peak_resident_mb();
+  result.memory = executable.memory();
+  result.nodes = difference(executable.node_times(), before);
+  result.ops = by_op(result.nodes);
+  return result;
+}
+
+}  // namespace toroid

@@ -1,0 +1,50 @@
+// Timing one model's training steps without data: what `toroid bench step` reports.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "toroid/backends/backend.h"
+#include "toroid/train/engine.h"
+#include "toroid/train/step.h"
+
+namespace toroid {
+
+struct StepBenchOptions {
+  StepOptions step;
+  BackendOptions backend;
+  int steps = 5;    ///< timed ones
+  int warm_up = 2;  ///< run before them
+};
+
+/// All nodes of one op.
+struct OpTime {
+  std::string op;
+  std::int64_t nodes = 0;
+  double ms = 0;      ///< of one step
+  double gflops = 0;  ///< done in one step, in 10^9 operations
+  double gbytes = 0;  ///< operands and results of one step, in 10^9 bytes
+};
+
+struct StepBenchResult {
+  std::vector<double> step_ms;  ///< of each timed step, in their order
+  double median_ms = 0;
+  double images_per_s = 0;      ///< of the median step
+  double start_s = 0;           ///< from the options to the end of the first step
+  std::int64_t parameters = 0;  ///< trained ones
+  double state_mb = 0;          ///< variables, in 10^6 bytes
+  double rss_mb = 0;            ///< the process's largest resident set, in 10^6 bytes
+  MemoryUse memory;
+  std::vector<OpTime> ops;  ///< the longest first; empty where the backend does not know
+  std::vector<NodeTime> nodes;
+  std::vector<NodeEvent> events;  ///< of the last timed step
+};
+
+/// Trains on pictures and labels that it makes, with a learning rate of 0.01.
+StepBenchResult bench_step(const StepBenchOptions& options);
+
+/// Sums by op, per run, the longest first.
+std::vector<OpTime> by_op(const std::vector<NodeTime>& nodes);
+
+}  // namespace toroid
