@@ -39,6 +39,10 @@ void check_options(const Dataset& dataset, const LoaderOptions& o, const LoaderP
     fail_usage("pictures have 1 or 3 channels, not {}", o.channels);
   }
   if (o.global_batch < 1) fail_usage("global batch {} is not positive", o.global_batch);
+  if (o.micro_batches < 1 || o.micro_batches > o.global_batch) {
+    fail_usage("{} micro-batches of a global batch of {}: expected 1 to {}", o.micro_batches,
+               o.global_batch, o.global_batch);
+  }
   if (o.world_size < 1 || o.first_replica < 0 || o.local_replicas < 1 ||
       o.first_replica + o.local_replicas > o.world_size) {
     fail_usage("replicas {}..{} do not lie in a world of {}", o.first_replica,
@@ -70,7 +74,8 @@ class Loader::Implementation {
   Implementation(const Dataset& dataset, LoaderOptions options, LoaderPosition start)
       : dataset_(dataset), options_(std::move(options)), upcoming_(start) {
     check_options(dataset_, options_, start);
-    slots_ = toroid::replica_batch(options_.global_batch, options_.world_size);
+    micro_batch_ = toroid::replica_batch(options_.global_batch, options_.micro_batches);
+    slots_ = toroid::replica_batch(micro_batch_, options_.world_size);
     classes_ = options_.classes > 0 ? options_.classes : dataset_.classes();
     const int threads = options_.threads > 0 ? options_.threads : usable_threads();
     threads_.reserve(static_cast<std::size_t>(threads));
@@ -104,6 +109,7 @@ class Loader::Implementation {
 
   const Dataset& dataset_;
   const LoaderOptions options_;
+  std::int64_t micro_batch_ = 0;
   std::int64_t slots_ = 0;
   std::int64_t classes_ = 0;
 
@@ -111,6 +117,7 @@ class Loader::Implementation {
   std::condition_variable has_work_, has_step_;
   std::deque<std::unique_ptr<Pending>> pending_;  ///< in order; all but the last are handed out
   LoaderPosition upcoming_;                       ///< of the next step to begin
+  std::int64_t upcoming_first_ = 0;               ///< and its first example in the global batch
   std::int64_t begun_ = 0, taken_ = 0;
   std::shared_ptr<const Order> order_;
   std::int64_t order_epoch_ = -1;
@@ -150,6 +157,9 @@ void Loader::Implementation::begin() {
   }
   pending_.push_back(make_step());
   ++begun_;
+  upcoming_first_ += micro_batch_;
+  if (!pending_.back()->step.last) return;
+  upcoming_first_ = 0;
   if (++upcoming_.batch == steps()) upcoming_ = {upcoming_.epoch + 1, 0};
 }
 
@@ -158,8 +168,12 @@ std::unique_ptr<Pending> Loader::Implementation::make_step() {
   pending->order = order_;
   LoadedStep& step = pending->step;
   step.position = upcoming_;
+  step.first = upcoming_first_;
   const std::int64_t begin = upcoming_.batch * options_.global_batch;
-  step.examples = std::min<std::int64_t>(options_.global_batch, dataset_.size() - begin);
+  const std::int64_t left =
+      std::min<std::int64_t>(options_.global_batch, dataset_.size() - begin) - step.first;
+  step.examples = std::min(micro_batch_, left);
+  step.last = step.examples == left;
   step.full = step.examples == slots_ * options_.world_size;
   const std::int64_t size = options_.image_size;
   for (int r = 0; r < options_.local_replicas; ++r) {
@@ -216,12 +230,12 @@ void Loader::Implementation::fill(Pending& pending, std::int64_t slot) const {
   LoadedStep& step = pending.step;
   Batch& batch = step.replicas[static_cast<std::size_t>(slot / slots_)];
   const auto at = static_cast<std::size_t>(slot % slots_);
-  const std::int64_t place = options_.first_replica * slots_ + slot;  // in the global batch
+  const std::int64_t place = options_.first_replica * slots_ + slot;  // in the (micro-)batch
   if (place >= step.examples) {
     batch.ids.values<std::uint32_t>()[at] = kPaddingId;
     return;
   }
-  const std::int64_t position = step.position.batch * options_.global_batch + place;
+  const std::int64_t position = step.position.batch * options_.global_batch + step.first + place;
   const std::uint32_t id = (*pending.order)[static_cast<std::size_t>(position)];
   const Image image = load(id, step.position.epoch, batch.labels.values<std::int32_t>()[at]);
   std::copy(image.pixels.begin(), image.pixels.end(),

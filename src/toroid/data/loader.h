@@ -19,6 +19,7 @@ struct LoaderOptions {
   int channels = 3;               ///< 1 or 3
   std::int64_t classes = 0;       ///< labels must be below; 0: the data set's number
   std::int64_t global_batch = 0;  ///< examples of all replicas together
+  int micro_batches = 1;          ///< of a global batch, at most: next() gives one of them
   int world_size = 1;             ///< replicas in all
   int first_replica = 0;          ///< this process drives replicas first_replica ..
   int local_replicas = 1;         ///< .. first_replica + local_replicas - 1
@@ -37,11 +38,13 @@ struct LoaderPosition {
   friend bool operator==(const LoaderPosition&, const LoaderPosition&) = default;
 };
 
-/// This process's part of one global batch.
+/// This process's part of one global batch, or of a micro-batch of it.
 struct LoadedStep {
   LoaderPosition position;
-  std::int64_t examples = 0;  ///< real examples in the whole global batch
+  std::int64_t first = 0;     ///< place of its first example in the global batch
+  std::int64_t examples = 0;  ///< real examples of all replicas together
   bool full = false;          ///< no replica of the whole world has padding: the same on all ranks
+  bool last = false;          ///< it ends the global batch
   std::vector<Batch> replicas;  ///< one per local replica
 };
 
@@ -55,6 +58,10 @@ std::int64_t steps_per_epoch(std::int64_t examples, std::int64_t global_batch);
 /// slots beyond its end are padding: weight 0, label 0, id kPaddingId, a black picture. So the
 /// examples of a global batch depend neither on the world size nor on threads, and each comes once
 /// per epoch.
+///
+/// With k > 1 micro-batches, next() gives M = ceil(G/k) consecutive examples of the global batch at
+/// a time, laid out on replicas as above with M for G, until it has given all: the last one may be
+/// smaller, and an epoch's last global batch may have fewer of them.
 class Loader {
  public:
   /// Starts preparing at `start`. The data set must outlive the loader. Error when an option is out

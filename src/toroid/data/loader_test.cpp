@@ -84,6 +84,41 @@ TEST_F(LoaderTest, GlobalBatchesAreTheSameAtAnyWorldSize) {
   }
 }
 
+// 11 examples in global batches of 5, 5 and 1.
+TEST_F(LoaderTest, MicroBatchesAreTheGlobalBatchInPieces) {
+  const Dataset dataset = open();
+  LoaderOptions whole_options = options(5);
+  whole_options.shuffle = true;
+  for (int micro_batches = 1; micro_batches <= 5; ++micro_batches) {
+    for (const int world : {1, 2, 3}) {
+      LoaderOptions o = options(5, world);
+      o.shuffle = true;
+      o.micro_batches = micro_batches;
+      const std::int64_t most = (5 + micro_batches - 1) / micro_batches;
+      Loader whole(dataset, whole_options);
+      Loader parts(dataset, o);
+      EXPECT_EQ(parts.replica_batch(), (most + world - 1) / world);
+      for (int i = 0; i < 6; ++i) {
+        const LoadedStep expected = whole.next();
+        std::vector<std::uint32_t> found;
+        bool last = false;
+        while (!last) {
+          const LoadedStep part = parts.next();
+          EXPECT_EQ(part.position, expected.position);
+          EXPECT_EQ(part.first, static_cast<std::int64_t>(found.size()));
+          EXPECT_EQ(part.examples, std::min(most, expected.examples - part.first));
+          for (const std::uint32_t id : ids(part)) found.push_back(id);
+          last = part.last;
+        }
+        EXPECT_EQ(found, ids(expected)) << micro_batches << " over " << world;
+      }
+    }
+  }
+  LoaderOptions o = options(5);
+  o.micro_batches = 6;
+  EXPECT_ERROR(Loader(dataset, o), "6 micro-batches of a global batch of 5: expected 1 to 5");
+}
+
 TEST_F(LoaderTest, AProcessGetsItsOwnReplicasAlone) {
   const Dataset dataset = open();
   Loader all(dataset, options(5, 4));

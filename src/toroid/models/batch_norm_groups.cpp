@@ -23,7 +23,7 @@ bool tiles(std::int64_t group, const BatchPartition& partition) {
     if (tiles(group, partition)) possible.push_back(group);
   }
   fail_usage(
-      "model.batch_norm_batch = {}: groups of that many examples do not tile a global batch of {} "
+      "model.batch_norm_batch = {}: groups of that many examples do not tile a batch of {} "
       "over {} replicas of {}; possible: {}",
       partition.batch_norm_batch, partition.global_batch, partition.replicas,
       replica_batch(partition.global_batch, partition.replicas), fmt::join(possible, ", "));

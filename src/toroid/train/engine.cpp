@@ -9,12 +9,13 @@
 #include "toroid/base/error.h"
 #include "toroid/base/log.h"
 #include "toroid/base/nearest.h"
+#include "toroid/train/weight_average.h"
 
 namespace toroid {
 namespace {
 
-bool of_optimizer(const std::string& name) {
-  return name.starts_with("optimizer/");
+bool of_model(const std::string& name) {
+  return !name.starts_with("optimizer/") && !is_average(name);
 }
 
 std::map<std::string, const Tensor*> by_name(const std::vector<NamedTensor>& tensors) {
@@ -36,13 +37,6 @@ Tensor fitting(const std::map<std::string, const Tensor*>& entries, const Variab
          variable.type.str());
   }
   return tensor.converted(variable.type.dtype);
-}
-
-Graph full_train_graph(const StepOptions& options) {
-  return build_train_graph(options, false);
-}
-Graph masked_train_graph(const StepOptions& options) {
-  return build_train_graph(options, true);
 }
 
 }  // namespace
@@ -72,6 +66,9 @@ Engine::Engine(Backend& backend, StepOptions options)
   }
   StateSchema schema;
   for (const Variable& variable : variables_) schema.push_back({variable.name, variable.type});
+  for (const Variable& variable : accumulation_variables(options_)) {
+    schema.push_back({variable.name, variable.type});
+  }
   state_ = backend_.create_state(schema);
 }
 
@@ -89,9 +86,21 @@ Executable& Engine::compiled(const std::string& name, Graph (*build)(const StepO
   return *executable;
 }
 
+Executable& Engine::compiled(const std::string& name, bool masked,
+                             Graph (*build)(const StepOptions&, bool)) {
+  auto& executable = executables_[masked ? name + "_masked" : name];
+  if (executable == nullptr) executable = backend_.compile(build(options_, masked));
+  return *executable;
+}
+
 Executable& Engine::train(bool masked) {
-  return masked ? compiled("train_masked", masked_train_graph)
-                : compiled("train", full_train_graph);
+  return compiled("train", masked, build_train_graph);
+}
+Executable& Engine::accumulate(bool masked) {
+  return compiled("accumulate", masked, build_accumulate_graph);
+}
+Executable& Engine::apply() {
+  return compiled("apply", build_apply_graph);
 }
 Executable& Engine::evaluate() {
   return compiled("evaluate", build_evaluate_graph);
@@ -104,19 +113,31 @@ void Engine::initialize(std::uint64_t seed) {
   for (const Variable& variable : variables_) {
     state_->write(variable.name, initial_value(variable, seed));
   }
+  start_averages();
+}
+
+void Engine::start_averages() {
+  if (options_.ema == 0) return;
+  for (const Variable& variable : variables_) {
+    if (!of_model(variable.name)) continue;
+    state_->write(average_name(variable.name), state_->read(variable.name));
+  }
 }
 
 void Engine::load_model(const std::vector<NamedTensor>& tensors, const std::string& source) {
   const auto entries = by_name(tensors);
   std::set<std::string> used;
-  for (const Variable& variable : variables_) {
-    if (of_optimizer(variable.name)) continue;
-    state_->write(variable.name, fitting(entries, variable, source));
-    used.insert(variable.name);
+  for (Variable variable : variables_) {
+    if (!of_model(variable.name)) continue;
+    const std::string name = variable.name;
+    used.insert(name);
+    if (entries.contains(average_name(name))) variable.name = average_name(name);
+    state_->write(name, fitting(entries, variable, source));
   }
+  start_averages();
   std::int64_t unused = 0;
   for (const NamedTensor& entry : tensors) {
-    unused += !of_optimizer(entry.name) && !used.contains(entry.name);
+    unused += of_model(entry.name) && !used.contains(entry.name);
   }
   if (unused > 0)
     log::warning("{}: {} entries are not of this model and were left out", source, unused);

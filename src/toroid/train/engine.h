@@ -37,13 +37,16 @@ class Engine {
 
   /// Compiled when first asked for.
   Executable& train(bool masked);
+  Executable& accumulate(bool masked);
+  Executable& apply();
   Executable& evaluate();
   Executable& predict();
 
   /// Every variable at its initial value.
   void initialize(std::uint64_t seed);
-  /// The model's variables from `tensors`; the optimizer's stay. Error naming each variable that is
-  /// missing or has another shape; `source` is named in it. Entries of other names are reported.
+  /// The model's variables from `tensors`, or their averages where it holds those; the optimizer's
+  /// stay. Error naming each variable that is missing or has another shape; `source` is named in
+  /// it. Entries of other names are reported.
   void load_model(const std::vector<NamedTensor>& tensors, const std::string& source);
   /// All variables, exactly: a checkpoint.
   void load_all(const std::vector<NamedTensor>& tensors, const std::string& source);
@@ -51,6 +54,9 @@ class Engine {
 
  private:
   Executable& compiled(const std::string& name, Graph (*build)(const StepOptions&));
+  Executable& compiled(const std::string& name, bool masked,
+                       Graph (*build)(const StepOptions&, bool));
+  void start_averages();
 
   Backend& backend_;
   StepOptions options_;

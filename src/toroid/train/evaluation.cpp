@@ -27,11 +27,11 @@ void check_same_classes(const Dataset& dataset, const std::vector<std::string>& 
 EvaluationSums evaluate(Engine& engine, const Dataset& dataset, const Placement& placement,
                         const Recipe& recipe) {
   const StepOptions& options = engine.options();
-  const std::int64_t steps = steps_per_epoch(dataset.size(), options.global_batch);
+  const std::int64_t steps = steps_per_epoch(dataset.size(), options.micro_batch());
   Loader loader(dataset, {.image_size = static_cast<int>(options.image_height),
                           .channels = static_cast<int>(options.channels),
                           .classes = options.classes,
-                          .global_batch = options.global_batch,
+                          .global_batch = options.micro_batch(),
                           .world_size = placement.replicas,
                           .first_replica = placement.first,
                           .local_replicas = placement.local,
@@ -41,7 +41,7 @@ EvaluationSums evaluate(Engine& engine, const Dataset& dataset, const Placement&
   EvaluationSums sums;
   for (std::int64_t step = 0; step < steps; ++step) {
     const LoadedStep batch = loader.next();
-    const Outputs outputs = engine.evaluate().run(engine.state(), batch.replicas, {});
+    const Outputs& outputs = engine.evaluate().run(engine.state(), batch.replicas, {});
     sums.examples += std::llround(outputs.at("examples").item());
     sums.loss += outputs.at("loss_sum").item();
     sums.top1 += outputs.at("top1").item();

@@ -19,7 +19,7 @@ namespace {
 const RecipeKey& find_key(const RecipeEntry& entry) {
   std::vector<std::string_view> names;
   for (const RecipeKey& key : recipe_keys()) {
-    if (key.name == entry.key) return key;
+    if (key.name == entry.key || key.has_item(entry.key)) return key;
     names.push_back(key.name);
   }
   const std::string_view guess = nearest(entry.key, names);
@@ -42,9 +42,25 @@ std::string in_folder(const RecipeKey& key, const std::string& text,
   return (std::filesystem::path(prefix) / text).lexically_normal().string();
 }
 
+// The table of numbers with one item more, or with another value for it.
+RecipeValue with_item(const RecipeKey& key, const Recipe& recipe, const RecipeEntry& entry) {
+  auto table = std::get<std::map<std::string, double>>(key.get(recipe));
+  double& item = table[entry.key.substr(key.name.size() + 1)];
+  if (const auto* integer = std::get_if<std::int64_t>(&entry.value)) {
+    item = static_cast<double>(*integer);
+  } else if (const auto* real = std::get_if<double>(&entry.value)) {
+    item = *real;
+  } else {
+    fail_usage("{}: {}: expected a number, got {}", entry.origin, entry.key,
+               print_toml(entry.value));
+  }
+  return table;
+}
+
 void apply(Recipe& recipe, const RecipeEntry& entry, const std::filesystem::path& folder) {
   const RecipeKey& key = find_key(entry);
   RecipeValue value = entry.value;
+  if (key.has_item(entry.key)) value = with_item(key, recipe, entry);
   if (auto* text = std::get_if<std::string>(&value)) *text = in_folder(key, *text, folder);
   try {
     key.set(recipe, value);

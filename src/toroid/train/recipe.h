@@ -22,6 +22,7 @@ struct Recipe {
     std::int64_t batch_norm_batch = 0;
     bool zero_init_last_gamma = false;
     std::string init;
+    double ema = 0;
   } model;
 
   struct Data {
@@ -41,7 +42,9 @@ struct Recipe {
     std::int64_t batch_per_worker = 0;
     std::int64_t examples = 0;
     std::uint64_t seed = 1;
+    std::int64_t accumulate = 1;
     double label_smoothing = 0;
+    double clip_norm = 0;
     std::int64_t evaluate_every = 1;
     std::string on_non_finite = "stop";
     std::int64_t log_every = 50;

@@ -1,32 +1,12 @@
 #include "toroid/train/recipe_keys.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
 #include <limits>
 
-#include "toroid/base/error.h"
 #include "toroid/models/model.h"
-#include "toroid/train/recipe_augment.h"
+#include "toroid/train/recipe_table.h"
 
 namespace toroid {
 namespace {
-
-// Closed interval, with open ends where `above` and `below` say so. Every upper end is far above
-// what makes sense and far below what overflows an int, an i32 scalar of the graph or f32.
-struct Range {
-  double low = 0, high = 0;
-  bool above = false;  ///< the lower end itself is out
-  bool below = false;  ///< the upper end itself is out
-
-  bool contains(double x) const {
-    return (above ? x > low : x >= low) && (below ? x < high : x <= high);
-  }
-  std::string text() const {
-    return fmt::format("{}{:.12g}, {:.12g}{}", above ? "(" : "[", low, high, below ? ")" : "]");
-  }
-};
 
 constexpr Range kFraction{.low = 0, .high = 1, .below = true};
 constexpr Range kFactor{.low = 0, .high = 1e6};
@@ -34,173 +14,10 @@ constexpr Range kPositiveFactor{.low = 0, .high = 1e6, .above = true};
 constexpr Range kEpochs{.low = 0, .high = 1e6};
 constexpr Range kClasses{.low = 0, .high = 1 << 24};
 constexpr Range kBatch{.low = 0, .high = 1 << 24};
-constexpr Range kUnits{.low = 1, .high = 1 << 24};
 constexpr Range kPixels{.low = 0, .high = 1 << 14};
 constexpr Range kThreads{.low = 0, .high = 1024};
 constexpr Range kInt32{.low = 0, .high = std::numeric_limits<std::int32_t>::max()};
 constexpr Range kCounted{.low = 1, .high = std::numeric_limits<std::int32_t>::max()};
-
-std::string got(const RecipeValue& value) {
-  return print_toml(value);
-}
-
-// How each type of field is read from a value.
-template <class T>
-T read(const RecipeValue& value);
-
-template <>
-double read<double>(const RecipeValue& value) {
-  if (const auto* real = std::get_if<double>(&value); real && std::isfinite(*real)) return *real;
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
-  fail_usage("expected a number, got {}", got(value));
-}
-template <>
-std::int64_t read<std::int64_t>(const RecipeValue& value) {
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
-  fail_usage("expected an integer, got {}", got(value));
-}
-template <>
-std::uint64_t read<std::uint64_t>(const RecipeValue& value) {
-  return static_cast<std::uint64_t>(read<std::int64_t>(value));
-}
-template <>
-bool read<bool>(const RecipeValue& value) {
-  if (const auto* flag = std::get_if<bool>(&value)) return *flag;
-  fail_usage("expected true or false, got {}", got(value));
-}
-template <>
-std::string read<std::string>(const RecipeValue& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) return *text;
-  fail_usage("expected a string, got {}", got(value));
-}
-template <>
-std::vector<std::string> read<std::vector<std::string>>(const RecipeValue& value) {
-  if (const auto* list = std::get_if<std::vector<std::string>>(&value)) return *list;
-  fail_usage("expected a list of strings, got {}", got(value));
-}
-template <>
-std::vector<Augmentation> read<std::vector<Augmentation>>(const RecipeValue& value) {
-  return augmentations_of(value);
-}
-template <>
-std::vector<std::int64_t> read<std::vector<std::int64_t>>(const RecipeValue& value) {
-  std::vector<std::int64_t> integers;
-  if (const auto* empty = std::get_if<std::vector<std::string>>(&value); empty && empty->empty()) {
-    return integers;
-  }
-  const auto* numbers = std::get_if<std::vector<double>>(&value);
-  if (!numbers) fail_usage("expected a list of integers, got {}", got(value));
-  for (const double x : *numbers) {
-    if (!kUnits.contains(x) || x != std::floor(x)) {
-      fail_usage("expected integers in {}, got {}", kUnits.text(), got(value));
-    }
-    integers.push_back(static_cast<std::int64_t>(x));
-  }
-  return integers;
-}
-
-template <class T>
-std::string type_name() {
-  if constexpr (std::is_same_v<T, bool>) return "boolean";
-  if constexpr (std::is_same_v<T, double>) return "number";
-  if constexpr (std::is_same_v<T, std::string>) return "string";
-  if constexpr (std::is_same_v<T, std::vector<std::string>>) return "list of strings";
-  if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) return "list of integers";
-  if constexpr (std::is_same_v<T, std::vector<Augmentation>>) return "list of names or tables";
-  return "integer";
-}
-
-template <class T>
-RecipeValue to_value(const T& field) {
-  if constexpr (std::is_same_v<T, std::uint64_t>) {
-    return static_cast<std::int64_t>(field);
-  } else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) {
-    return std::vector<double>(field.begin(), field.end());
-  } else if constexpr (std::is_same_v<T, std::vector<Augmentation>>) {
-    return augmentation_value(field);
-  } else {
-    return field;
-  }
-}
-
-class Table {
- public:
-  explicit Table(std::vector<RecipeKey>& keys) : keys_(keys) {}
-
-  // `field` is a function from a Recipe (const or not) to the field's reference.
-  template <class F>
-  RecipeKey& add(std::string name, F field, std::string description) {
-    using T = std::decay_t<decltype(field(std::declval<Recipe&>()))>;
-    RecipeKey key;
-    key.name = std::move(name);
-    key.type = type_name<T>();
-    key.description = std::move(description);
-    key.set = [field](Recipe& recipe, const RecipeValue& value) { field(recipe) = read<T>(value); };
-    key.get = [field](const Recipe& recipe) {
-      return to_value<T>(field(const_cast<Recipe&>(recipe)));
-    };
-    keys_.push_back(std::move(key));
-    return keys_.back();
-  }
-
-  template <class F>
-  void number(std::string name, F field, Range range, std::string description) {
-    using T = std::decay_t<decltype(field(std::declval<Recipe&>()))>;
-    RecipeKey& key = add(std::move(name), field, std::move(description));
-    key.range = range.text();
-    const auto set = key.set;
-    key.set = [set, range, type = key.type](Recipe& recipe, const RecipeValue& value) {
-      if (!range.contains(static_cast<double>(read<T>(value)))) {
-        fail_usage("expected {} {} in {}, got {}", type == "integer" ? "an" : "a", type,
-                   range.text(), got(value));
-      }
-      set(recipe, value);
-    };
-  }
-
-  template <class F>
-  void choice(std::string name, F field, std::vector<std::string> choices,
-              std::string description) {
-    RecipeKey& key = add(std::move(name), field, std::move(description));
-    key.range = fmt::format("{}", fmt::join(choices, " \\| "));
-    const auto set = key.set;
-    key.set = [set, choices](Recipe& recipe, const RecipeValue& value) {
-      if (std::find(choices.begin(), choices.end(), read<std::string>(value)) == choices.end()) {
-        fail_usage("expected one of {}, got {}", fmt::join(choices, ", "), got(value));
-      }
-      set(recipe, value);
-    };
-  }
-
-  // Of the key added last: `test` throws Error when the recipe now holds no possible value.
-  void check(void (*test)(const Recipe&)) {
-    RecipeKey& key = keys_.back();
-    key.set = [set = key.set, test](Recipe& recipe, const RecipeValue& value) {
-      set(recipe, value);
-      test(recipe);
-    };
-  }
-
-  // Marks the key added last: it does not change a run's result.
-  void neutral() {
-    keys_.back().neutral = true;
-    keys_.back().description += " Does not change results.";
-  }
-
-  template <class F>
-  void pattern(std::string name, F field, std::string description) {
-    path(std::move(name), field, std::move(description));
-    keys_.back().is_pattern = true;
-  }
-
-  template <class F>
-  void path(std::string name, F field, std::string description) {
-    add(std::move(name), field, std::move(description)).is_path = true;
-  }
-
- private:
-  std::vector<RecipeKey>& keys_;
-};
 
 // A function from a recipe to one of its fields.
 #define FIELD(member)       \
@@ -220,15 +37,21 @@ void add_model(Table& table) {
       .range = kUnits.text();
   table.choice("model.precision", FIELD(model.precision), {"f32", "f64"},
                "Type of the arithmetic; f64 is for comparisons, and not for the cpu backend.");
-  table.number("model.batch_norm_batch", FIELD(model.batch_norm_batch), kBatch,
-               "Examples that share batch-norm statistics, counted over the global batch, so that "
-               "it means the same at any world size; 0: 64, or the global batch where that is "
-               "smaller. It must tile the global batch.");
+  table.number(
+      "model.batch_norm_batch", FIELD(model.batch_norm_batch), kBatch,
+      "Examples that share batch-norm statistics, counted over the global batch, so that "
+      "it means the same at any world size; 0: 64, or the global batch where that is "
+      "smaller. It must tile the global batch (with `train.accumulate`, the micro-batch).");
   table.add("model.zero_init_last_gamma", FIELD(model.zero_init_last_gamma),
             "Start the last gamma of each residual block at 0.");
   table.path("model.init", FIELD(model.init),
              "Start from these values instead of random ones: a run, a checkpoint or a safetensors "
-             "file; empty: random.");
+             "file; empty: random. Where that has moving averages (`model.ema`), they are taken.");
+  table.number(
+      "model.ema", FIELD(model.ema), kFraction,
+      "Decay of a moving average of all weights and moving statistics, 0.9999 for instance, "
+      "which evaluation and prediction use instead of them; 0: none. At step t the decay is "
+      "at most (1 + t) / (10 + t).");
 }
 
 void add_data(Table& table) {
@@ -281,6 +104,14 @@ void add_train(Table& table) {
                "Determines initial values, order and augmentation.");
   table.number("train.label_smoothing", FIELD(train.label_smoothing), kFraction,
                "Share of the target spread evenly over all classes, in training.");
+  table.number(
+      "train.accumulate", FIELD(train.accumulate), Range{.low = 1, .high = 65536},
+      "Micro-batches in which a global batch is worked through, for less memory: gradients "
+      "add up, and the weights are updated once. The result is that of the whole batch; "
+      "batch norm's groups lie inside a micro-batch.");
+  table.number("train.clip_norm", FIELD(train.clip_norm), kFactor,
+               "Largest L2 norm of the mean gradient over all parameters together; a larger one is "
+               "scaled down to it. 0: not clipped.");
   table.number("train.evaluate_every", FIELD(train.evaluate_every), kCounted,
                "Epochs between evaluations; the end is always evaluated.");
   table.neutral();
@@ -294,27 +125,56 @@ void add_train(Table& table) {
 }
 
 void add_optimizer(Table& table) {
-  table.choice("optimizer.name", FIELD(optimizer.name), {"sgd", "adam"},
+  table.choice("optimizer.name", FIELD(optimizer.name), {"sgd", "adam", "adamw"},
                "The update rule. Momentum is PyTorch's form: the rate multiplies the buffer.");
   table.number("optimizer.momentum", FIELD(optimizer.momentum), kFraction, "Of sgd; 0: none.");
-  table.number("optimizer.beta1", FIELD(optimizer.beta1), kFraction, "Of adam: mean.");
-  table.number("optimizer.beta2", FIELD(optimizer.beta2), kFraction, "Of adam: variance.");
+  table.add("optimizer.nesterov", FIELD(optimizer.nesterov),
+            "Of sgd: Nesterov's momentum, in PyTorch's form.");
+  table.number("optimizer.beta1", FIELD(optimizer.beta1), kFraction, "Of adam and adamw: mean.");
+  table.number("optimizer.beta2", FIELD(optimizer.beta2), kFraction,
+               "Of adam and adamw: variance.");
   table.number("optimizer.epsilon", FIELD(optimizer.epsilon), Range{.low = 1e-30, .high = 1},
-               "Of adam, added to the root of the variance.");
-  table.number("optimizer.weight_decay", FIELD(optimizer.weight_decay), kFactor,
-               "Times the parameter, added to its gradient.");
+               "Of adam and adamw, added to the root of the variance.");
+  table.number(
+      "optimizer.weight_decay", FIELD(optimizer.weight_decay), kFactor,
+      "Times the parameter, added to its gradient (sgd, adam); adamw subtracts it, times the "
+      "learning rate, from the parameter itself.");
   table.add("optimizer.exclude", FIELD(optimizer.exclude),
             "Patterns of parameter names that take no weight decay.");
+  table.numbers(
+      "optimizer.multipliers", FIELD(optimizer.multipliers), kFactor,
+      "Factors of the learning rate by pattern of parameter names, "
+      "`{ \"head/*\" = 10.0 }` for instance. Of several patterns that match a name, the one "
+      "with the most characters besides `*` and `?` holds; each must match something.");
 }
 
 void add_schedule(Table& table) {
-  table.choice("schedule.name", FIELD(schedule.name), {"constant", "cosine"},
-               "The learning rate after the warm-up.");
+  constexpr Range kFall{.low = 0, .high = 1, .above = true};
+  constexpr Range kDivisor{.low = 1, .high = 1e12};
+  table.choice(
+      "schedule.name", FIELD(schedule.name),
+      {"constant", "step", "cosine", "polynomial", "exponential", "one_cycle"},
+      "The learning rate after the warm-up. one_cycle is PyTorch's OneCycleLR (cosine, two "
+      "phases), without its cycling of momentum.");
   table.number("schedule.rate", FIELD(schedule.rate), kPositiveFactor, "The peak.");
   table.number("schedule.warmup_epochs", FIELD(schedule.warmup_epochs), kEpochs,
-               "Epochs of linear warm-up to the peak.");
+               "Epochs of linear warm-up to the peak; not for one_cycle.");
   table.number("schedule.end", FIELD(schedule.end), kFactor,
-               "Of cosine: the rate of the last step.");
+               "Of cosine and polynomial: the rate of the last step.");
+  table.numbers("schedule.milestones", FIELD(schedule.milestones), kEpochs,
+                "Of step: the epochs, from the run's start, after which the rate is multiplied by "
+                "`schedule.factor`; may be fractions.");
+  table.number(
+      "schedule.factor", FIELD(schedule.factor), kFall,
+      "Of step, at each milestone; of exponential, in each epoch (a little at every step).");
+  table.number("schedule.power", FIELD(schedule.power), Range{.low = 0, .high = 100, .above = true},
+               "Of polynomial; 1 is a straight line.");
+  table.number("schedule.pct_start", FIELD(schedule.pct_start), kFraction,
+               "Of one_cycle: the share of the run in which the rate rises.");
+  table.number("schedule.div_factor", FIELD(schedule.div_factor), kDivisor,
+               "Of one_cycle: the peak over the first rate.");
+  table.number("schedule.final_div_factor", FIELD(schedule.final_div_factor), kDivisor,
+               "Of one_cycle: the first rate over the last.");
 }
 
 void add_checkpoint(Table& table) {

@@ -99,7 +99,7 @@ TEST_F(RecipeFile, WrongTypesAndRangesNameLineKeyAndWhatWasExpected) {
   EXPECT_ERROR(load_more("label_smoothing = 1\n"),
                "r.toml:8: train.label_smoothing: expected a number in [0, 1), got 1");
   EXPECT_ERROR(load_more("[optimizer]\nname = \"sgdd\"\n"),
-               "r.toml:9: optimizer.name: expected one of sgd, adam, got 'sgdd'");
+               "r.toml:9: optimizer.name: expected one of sgd, adam, adamw, got 'sgdd'");
   EXPECT_ERROR(load_more("[data]\n"), "r.toml:8: not valid TOML");
   EXPECT_ERROR(load_more("log_every = 1979-05-27\n"), "date or time is no value for a recipe");
   EXPECT_ERROR(load(kSmall, {"data.augment=[1]"}),
@@ -172,6 +172,42 @@ TEST_F(RecipeFile, SizesThatDoNotFitTogetherAreRefused) {
       "data.augment: random_crop takes 146 x 146 pixels of a picture that has 128 x 128");
   EXPECT_ERROR(load(kSmall, {"data.evaluate=\"resize\"", "data.crop_fraction=0.875"}),
                "data.crop_fraction = 0.875 needs data.evaluate = \"centre_crop\"");
+}
+
+TEST_F(RecipeFile, MultipliersAreATableOfNumbers) {
+  using Multipliers = std::map<std::string, double>;
+  const std::string inline_table = "[optimizer]\nmultipliers = { \"head/*\" = 10, stem = 0.5 }\n";
+  EXPECT_EQ(load_more(inline_table).optimizer.multipliers,
+            (Multipliers{{"head/*", 10}, {"stem", 0.5}}));
+  EXPECT_EQ(load_more("[optimizer.multipliers]\n'*/v1.5' = 2.0\n").optimizer.multipliers,
+            (Multipliers{{"*/v1.5", 2}}));
+  // One item of an assignment joins those of the file; a whole table replaces them.
+  const std::string text = kSmall + inline_table;
+  for (const char* quoted : {"'head/*'", "\"head/*\"", "head/*"}) {
+    const std::string item = fmt::format("optimizer.multipliers.{}=3", quoted);
+    EXPECT_EQ(load(text, {item}).optimizer.multipliers,
+              (Multipliers{{"head/*", 3}, {"stem", 0.5}}));
+  }
+  EXPECT_EQ(load(text, {"optimizer.multipliers={'x/*' = 2}"}).optimizer.multipliers,
+            (Multipliers{{"x/*", 2}}));
+  const Recipe recipe = load(text);
+  EXPECT_EQ(parse_recipe(to_toml(recipe), "again").optimizer.multipliers,
+            recipe.optimizer.multipliers);
+  EXPECT_ERROR(
+      load(kSmall, {"optimizer.multipliers.head=-1"}),
+      "--set: optimizer.multipliers: expected numbers in [0, 1000000], got { 'head' = -1.0 }");
+  EXPECT_ERROR(load(kSmall, {"optimizer.multipliers.head=big"}),
+               "--set: optimizer.multipliers.head: expected a number, got 'big'");
+  EXPECT_ERROR(load(kSmall, {"optimizer.multipliers=2"}), "expected a table of numbers, got 2");
+  EXPECT_ERROR(load(kSmall, {"optimizer.multipliers={x = 'y'}"}), "expected a table of numbers");
+}
+
+TEST_F(RecipeFile, MilestonesAreAListOfNumbers) {
+  const Recipe recipe = load(kSmall, {"schedule.milestones=[30, 60.5]"});
+  EXPECT_EQ(recipe.schedule.milestones, (std::vector<double>{30, 60.5}));
+  EXPECT_EQ(parse_recipe(to_toml(recipe), "again").schedule.milestones, recipe.schedule.milestones);
+  EXPECT_ERROR(load(kSmall, {"schedule.milestones=[30, -1]"}), "expected numbers in [0, 1000000]");
+  EXPECT_ERROR(load(kSmall, {"schedule.milestones=30"}), "expected a list of numbers, got 30");
 }
 
 TEST_F(RecipeFile, MissingKeysAreNamedWithAnExample) {

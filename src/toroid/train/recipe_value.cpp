@@ -67,13 +67,24 @@ RecipeValue list_of(const toml::array& array, const std::string& key, const std:
   fail_usage("{}: {}: expected a list of strings or a list of numbers", origin, key);
 }
 
+RecipeValue numbers_of(const toml::table& table, const std::string& key,
+                       const std::string& origin) {
+  std::map<std::string, double> numbers;
+  for (const auto& [part, node] : table) {
+    if (!node.is_number()) fail_usage("{}: {}: expected a table of numbers", origin, key);
+    numbers[std::string(part.str())] = *node.value<double>();
+  }
+  return numbers;
+}
+
 RecipeValue value_of(const toml::node& node, const std::string& key, const std::string& origin) {
   if (const auto* flag = node.as_boolean()) return flag->get();
   if (const auto* integer = node.as_integer()) return integer->get();
   if (const auto* real = node.as_floating_point()) return real->get();
   if (const auto* text = node.as_string()) return text->get();
   if (const auto* array = node.as_array()) return list_of(*array, key, origin);
-  fail_usage("{}: {}: a table, date or time is no value for a recipe", origin, key);
+  if (const auto* table = node.as_table()) return numbers_of(*table, key, origin);
+  fail_usage("{}: {}: a date or time is no value for a recipe", origin, key);
 }
 
 void collect(const toml::table& table, const std::string& prefix, const std::string& name,
@@ -104,6 +115,15 @@ std::string print(double number) {
   return text;
 }
 
+std::string print(const std::map<std::string, double>& numbers) {
+  std::ostringstream out;
+  for (const auto& [key, number] : numbers) {
+    out << (out.tellp() == 0 ? "" : ", ") << toml::value<std::string>(key) << " = "
+        << print(number);
+  }
+  return numbers.empty() ? "{}" : fmt::format("{{ {} }}", out.str());
+}
+
 std::string print(const RecipeTable& table) {
   std::string text = fmt::format("name = '{}'", table.name);
   for (const auto& [key, value] : table.parameters) {
@@ -128,6 +148,14 @@ std::string print(const std::vector<RecipeTable>& tables) {
   return text.empty() ? "[]" : fmt::format("[ {} ]", text);
 }
 
+// "a.'b/*'" -> "a.b/*": shells take the quotes away anyway, where they are not quoted themselves.
+std::string without_quotes(std::string key) {
+  const auto dot = key.find_first_of("'\"");
+  if (dot == std::string::npos || dot + 1 >= key.size() || key.back() != key[dot]) return key;
+  key.pop_back();
+  return key.erase(dot, 1);
+}
+
 }  // namespace
 
 std::vector<RecipeEntry> parse_toml(const std::string& text, const std::string& name) {
@@ -141,7 +169,7 @@ RecipeEntry parse_assignment(const std::string& assignment) {
   if (equals == std::string::npos || equals == 0) {
     fail_usage("--set {}: expected KEY=VALUE, for example --set train.epochs=3", assignment);
   }
-  const std::string key = assignment.substr(0, equals);
+  const std::string key = without_quotes(assignment.substr(0, equals));
   const std::string text = assignment.substr(equals + 1);
   try {
     const toml::table table = toml::parse("value = " + text);
@@ -165,6 +193,8 @@ std::string print_toml(const RecipeValue& value) {
         } else if constexpr (std::is_same_v<T, std::vector<double>>) {
           out << fmt::format("[{}]", fmt::join(v, ", "));
         } else if constexpr (std::is_same_v<T, double>) {
+          out << print(v);
+        } else if constexpr (std::is_same_v<T, std::map<std::string, double>>) {
           out << print(v);
         } else if constexpr (std::is_same_v<T, std::vector<RecipeTable>>) {
           out << print(v);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <variant>
 #include <vector>
@@ -17,10 +18,11 @@ struct RecipeTable {
   friend bool operator==(const RecipeTable&, const RecipeTable&) = default;
 };
 
-/// An empty list is one of strings; a list with a table in it is one of tables, where a string is a
-/// name without parameters.
-using RecipeValue = std::variant<bool, std::int64_t, double, std::string, std::vector<std::string>,
-                                 std::vector<double>, std::vector<RecipeTable>>;
+/// A map is a table of numbers. An empty list is one of strings; a list with a table in it is one
+/// of tables, where a string is a name without parameters.
+using RecipeValue =
+    std::variant<bool, std::int64_t, double, std::string, std::vector<std::string>,
+                 std::vector<double>, std::map<std::string, double>, std::vector<RecipeTable>>;
 
 struct RecipeEntry {
   std::string key;  ///< dotted: "train.epochs"
@@ -28,11 +30,13 @@ struct RecipeEntry {
   std::string origin;  ///< "fashion.toml:12" or "--set": for messages
 };
 
-/// All leaves of a TOML document, in the order of the text. Error with file and line on a syntax
+/// All leaves of a TOML document, in the order of the text; those of a table of numbers come one by
+/// one ("optimizer.multipliers.head/*"). Error with file and line on a syntax
 /// error, or a value that no recipe key can take (dates, tables below the sections).
 std::vector<RecipeEntry> parse_toml(const std::string& text, const std::string& name);
 
-/// "key=value": the value as TOML, or as a plain string where it is none ("model.name=resnet8").
+/// "key=value": the value as TOML, or as a plain string where it is none ("model.name=resnet8"). A
+/// part of the key may stand in quotes: "optimizer.multipliers.'head/*'=10".
 RecipeEntry parse_assignment(const std::string& assignment);
 
 /// The value as TOML; doubles round-trip.

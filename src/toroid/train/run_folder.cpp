@@ -48,7 +48,8 @@ StepOptions Run::step_options(std::int64_t batch) const {
           .global_batch = batch,
           .dtype = recipe.model.precision == "f64" ? DType::f64 : DType::f32,
           .batch_norm_batch = batch,
-          .optimizer = recipe.optimizer};
+          .optimizer = recipe.optimizer,
+          .ema = recipe.model.ema};
 }
 
 std::unique_ptr<RunLock> claim_run_folder(const std::filesystem::path& folder) {

@@ -36,20 +36,32 @@ std::int64_t image_size(const Recipe& recipe, const Dataset& dataset) {
 StepOptions step_options(const Recipe& recipe, const Dataset& dataset, int replicas) {
   const std::int64_t size = image_size(recipe, dataset);
   const std::int64_t global_batch = recipe.global_batch(replicas);
+  const std::int64_t accumulate = recipe.train.accumulate;
+  if (accumulate > global_batch) {
+    fail_usage("train.accumulate = {}: a global batch has only {} examples to share out",
+               accumulate, global_batch);
+  }
   const std::int64_t shared = recipe.model.batch_norm_batch;
-  return {.model = recipe.model.name,
-          .classes = class_count(recipe, dataset),
-          .head = recipe.model.head,
-          .image_height = size,
-          .image_width = size,
-          .channels = dataset.channels(),
-          .global_batch = global_batch,
-          .replicas = replicas,
-          .dtype = recipe.model.precision == "f64" ? DType::f64 : DType::f32,
-          .batch_norm_batch = shared > 0 ? shared : std::min(kDefaultBatchNormBatch, global_batch),
-          .zero_init_last_gamma = recipe.model.zero_init_last_gamma,
-          .label_smoothing = recipe.train.label_smoothing,
-          .optimizer = recipe.optimizer};
+  StepOptions options{.model = recipe.model.name,
+                      .classes = class_count(recipe, dataset),
+                      .head = recipe.model.head,
+                      .image_height = size,
+                      .image_width = size,
+                      .channels = dataset.channels(),
+                      .global_batch = global_batch,
+                      .replicas = replicas,
+                      .dtype = recipe.model.precision == "f64" ? DType::f64 : DType::f32,
+                      .batch_norm_batch = shared,
+                      .zero_init_last_gamma = recipe.model.zero_init_last_gamma,
+                      .label_smoothing = recipe.train.label_smoothing,
+                      .optimizer = recipe.optimizer,
+                      .clip_norm = recipe.train.clip_norm,
+                      .ema = recipe.model.ema,
+                      .accumulate = static_cast<int>(accumulate)};
+  if (shared == 0) {
+    options.batch_norm_batch = std::min(kDefaultBatchNormBatch, options.micro_batch());
+  }
+  return options;
 }
 
 LoaderOptions training_loader(const Recipe& recipe, const StepOptions& options,
@@ -58,6 +70,7 @@ LoaderOptions training_loader(const Recipe& recipe, const StepOptions& options,
           .channels = static_cast<int>(options.channels),
           .classes = options.classes,
           .global_batch = options.global_batch,
+          .micro_batches = options.accumulate,
           .world_size = placement.replicas,
           .first_replica = placement.first,
           .local_replicas = placement.local,

@@ -2,7 +2,6 @@
 
 #include "toroid/base/error.h"
 #include "toroid/models/model.h"
-#include "toroid/ops/collectives.h"
 #include "toroid/ops/constant.h"
 #include "toroid/ops/elementwise.h"
 #include "toroid/ops/normalize_images.h"
@@ -12,32 +11,43 @@
 #include "toroid/passes/dead_code.h"
 #include "toroid/passes/fusion.h"
 #include "toroid/passes/gradient_reduction.h"
-#include "toroid/train/moving_statistics.h"
+#include "toroid/train/accumulation.h"
+#include "toroid/train/step_update.h"
+#include "toroid/train/weight_average.h"
 
 namespace toroid {
 namespace {
 
-constexpr std::int64_t kBucketBytes = 16 << 20;
+Graph optimized(const Graph& graph) {
+  return start_collectives_early(fuse_batch_norm(remove_dead_code(graph)));
+}
+
+// Without the training's collectives.
+Graph inference(const Graph& graph) {
+  return fuse_batch_norm(remove_dead_code(graph));
+}
 
 class StepBuilder {
  public:
   StepBuilder(const StepOptions& options, bool training, bool masked)
       : options_(options),
         builder_(Mesh{.data = options.replicas}),
-        slots_(replica_batch(options.global_batch, options.replicas)),
+        slots_(replica_batch(options.micro_batch(), options.replicas)),
         net_(builder_, net_options(training, masked)) {}
 
   Graph train();
+  Graph accumulate();
   Graph evaluate();
   Graph predict();
-  std::vector<Variable> variables();
+  /// Of a training net.
+  ModelVariables variables();
 
  private:
   Net::Options net_options(bool training, bool masked) {
     Net::Options net{
         .training = training,
         .dtype = options_.dtype,
-        .partition = {options_.global_batch, options_.replicas, options_.batch_norm_batch},
+        .partition = {options_.micro_batch(), options_.replicas, options_.batch_norm_batch},
         .zero_init_last_gamma = options_.zero_init_last_gamma,
         .head = options_.head};
     if (masked) {
@@ -61,7 +71,7 @@ class StepBuilder {
     try {
       return model.build(net_, x, options_.classes);
     } catch (const Error& error) {
-      fail_usage("model {} on {} pictures of {}x{}x{}: {}", options_.model, options_.global_batch,
+      fail_usage("model {} on {} pictures of {}x{}x{}: {}", options_.model, options_.micro_batch(),
                  options_.image_height, options_.image_width, options_.channels, error.what());
     }
   }
@@ -76,32 +86,23 @@ class StepBuilder {
     return sum(builder_, weights ? multiply(builder_, per_example, weights) : per_example);
   }
 
-  // Sums over all replicas: loss, top-1, top-5, weights. One small bucket.
-  struct Metrics {
-    Value loss_sum, top1, top5, examples;
-  };
-  Metrics reduce_metrics(Value loss_sum, Value logits, Value labels) {
+  // Sums over this replica's examples.
+  MetricSums metrics(Value loss_sum, Value logits, Value labels) {
     const auto scope = builder_.scope("metrics");
-    std::vector<Value> sums{loss_sum, weighted_sum(in_top_k(builder_, logits, labels, 1)),
-                            weighted_sum(in_top_k(builder_, logits, labels, 5))};
-    if (net_.options().weights) sums.push_back(sum(builder_, net_.options().weights));
-    auto total = all_reduce(builder_, std::move(sums), options_.replicas);
-    if (total.size() == 3) {
-      total.push_back(
-          constant(builder_, static_cast<double>(slots_ * options_.replicas), options_.dtype));
-    }
-    return {total[0], total[1], total[2], total[3]};
+    MetricSums sums{loss_sum, weighted_sum(in_top_k(builder_, logits, labels, 1)),
+                    weighted_sum(in_top_k(builder_, logits, labels, 5))};
+    if (net_.options().weights) sums.examples = sum(builder_, net_.options().weights);
+    return sums;
   }
 
-  void output_metrics(const Metrics& metrics) {
-    builder_.output("loss_sum", metrics.loss_sum);
-    builder_.output("top1", metrics.top1);
-    builder_.output("top5", metrics.top5);
-    builder_.output("examples", metrics.examples);
+  MetricSums training_metrics();
+  std::vector<Value> parameter_gradients(Value loss_sum);
+  ModelVariables declared() const {
+    ModelVariables model{.all = net_.variables(), .moving = moving_layers(net_)};
+    // A group of all replicas left the same statistics on each.
+    model.moving_shared = !model.moving.empty() && net_.groups().group_size == options_.replicas;
+    return model;
   }
-
-  std::vector<Value> parameter_gradients(Value loss_sum, const Metrics& metrics);
-  void update(const std::vector<Value>& gradients, Value finite);
 
   const StepOptions& options_;
   Builder builder_;
@@ -109,7 +110,7 @@ class StepBuilder {
   Net net_;
 };
 
-Graph StepBuilder::train() {
+MetricSums StepBuilder::training_metrics() {
   const Value outputs = logits();
   Value loss_sum;
   {
@@ -117,20 +118,30 @@ Graph StepBuilder::train() {
     loss_sum =
         weighted_sum(softmax_cross_entropy(builder_, outputs, labels(), options_.label_smoothing));
   }
-  const Metrics metrics = reduce_metrics(loss_sum, outputs, labels());
-  const auto gradients = parameter_gradients(loss_sum, metrics);
-  const Value squares = sum_squares(builder_, gradients);
-  // One predicate for loss and gradient: a sum of both is finite only when each is.
-  const Value finite = is_finite(builder_, add(builder_, squares, metrics.loss_sum));
-  update(gradients, finite);
-  output_metrics(metrics);
-  builder_.output("gradient_norm", sqrt(builder_, squares));
-  builder_.output("finite", finite);
-  Graph graph = remove_dead_code(builder_.finish());
-  return start_collectives_early(fuse_batch_norm(graph));
+  return metrics(loss_sum, outputs, labels());
 }
 
-std::vector<Value> StepBuilder::parameter_gradients(Value loss_sum, const Metrics& metrics) {
+Graph StepBuilder::train() {
+  const MetricSums local = training_metrics();
+  StepSums sums{.metrics = reduce_metrics(builder_, options_, local)};
+  sums.gradients = parameter_gradients(local.loss);
+  sums.statistics = group_sums(net_);
+  add_update(builder_, options_, declared(), sums);
+  return optimized(builder_.finish());
+}
+
+Graph StepBuilder::accumulate() {
+  StepSums sums{.metrics = training_metrics()};
+  if (!sums.metrics.examples) {
+    sums.metrics.examples = constant(builder_, static_cast<double>(slots_), options_.dtype);
+  }
+  sums.gradients = parameter_gradients(sums.metrics.loss);
+  sums.statistics = group_sums(net_);
+  toroid::accumulate(builder_, declared(), options_.dtype, sums);
+  return optimized(builder_.finish());
+}
+
+std::vector<Value> StepBuilder::parameter_gradients(Value loss_sum) {
   std::vector<Value> parameters;
   std::vector<const Variable*> trained;
   for (std::size_t i = 0; i < net_.variables().size(); ++i) {
@@ -138,83 +149,92 @@ std::vector<Value> StepBuilder::parameter_gradients(Value loss_sum, const Metric
     trained.push_back(&net_.variables()[i]);
     parameters.push_back(net_.values()[i]);
   }
-  const auto local = gradients(builder_, loss_sum, parameters);
+  auto local = gradients(builder_, loss_sum, parameters);
   for (std::size_t i = 0; i < local.size(); ++i) {
     if (!local[i]) fail("model {}: {} does not reach the loss", options_.model, trained[i]->name);
   }
-  auto total = reduce_gradients(builder_, local, kBucketBytes);
-  const auto scope = builder_.scope("mean_gradient");
-  for (Value& gradient : total) gradient = divide(builder_, gradient, metrics.examples);
-  return total;
-}
-
-void StepBuilder::update(const std::vector<Value>& gradients, Value finite) {
-  const auto scalar = [&](const char* name, DType dtype) {
-    const Value input = builder_.input(InputKind::kScalar, name, {dtype, Shape{}});
-    return convert(builder_, input, options_.dtype);
-  };
-  const auto optimizer = make_optimizer(options_.optimizer);
-  const UpdateScalars scalars{scalar("learning_rate", options_.dtype), scalar("step", DType::i32)};
-  std::vector<VariableUpdate> updates =
-      moving_statistics(net_, static_cast<int>(options_.replicas));
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < net_.variables().size(); ++i) {
-    const Variable& variable = net_.variables()[i];
-    if (!variable.trainable) continue;
-    for (auto& update :
-         optimizer->update(builder_, variable, net_.values()[i], gradients[next++], scalars)) {
-      updates.push_back(std::move(update));
-    }
-  }
-  const auto scope = builder_.scope("keep_finite");
-  for (const VariableUpdate& update : updates) {
-    builder_.update(update.variable, select(builder_, finite, update.new_value, update.old_value));
-  }
+  return local;
 }
 
 Graph StepBuilder::evaluate() {
   const Value outputs = logits();
   const Value loss_sum = weighted_sum(softmax_cross_entropy(builder_, outputs, labels(), 0));
-  output_metrics(reduce_metrics(loss_sum, outputs, labels()));
+  output_metrics(builder_,
+                 reduce_metrics(builder_, options_, metrics(loss_sum, outputs, labels())));
   builder_.output("logits", outputs, true);
   builder_.output("ids", builder_.input(InputKind::kBatch, "ids", {DType::u32, Shape{slots_}}),
                   true);
-  return fuse_batch_norm(remove_dead_code(builder_.finish()));
+  return inference(builder_.finish());
 }
 
 Graph StepBuilder::predict() {
   builder_.output("logits", logits(), true);
-  return fuse_batch_norm(remove_dead_code(builder_.finish()));
+  return inference(builder_.finish());
 }
 
-std::vector<Variable> StepBuilder::variables() {
+ModelVariables StepBuilder::variables() {
   logits();
-  std::vector<Variable> all = net_.variables();
-  const auto optimizer = make_optimizer(options_.optimizer);
-  for (const Variable& variable : net_.variables()) {
-    if (!variable.trainable) continue;
-    for (Variable& slot : optimizer->slots(variable)) all.push_back(std::move(slot));
-  }
-  return all;
+  return declared();
+}
+
+// In the training form, so that options which no training graph can have are found early.
+ModelVariables model_variables(const StepOptions& options) {
+  return StepBuilder(options, true, false).variables();
 }
 
 }  // namespace
+
+std::int64_t StepOptions::micro_batch() const {
+  return (global_batch + accumulate - 1) / accumulate;
+}
 
 Graph build_train_graph(const StepOptions& options, bool masked) {
   return StepBuilder(options, true, masked).train();
 }
 
+Graph build_accumulate_graph(const StepOptions& options, bool masked) {
+  return StepBuilder(options, true, masked).accumulate();
+}
+
+Graph build_apply_graph(const StepOptions& options) {
+  const ModelVariables model = model_variables(options);
+  Builder builder(Mesh{.data = options.replicas});
+  StepSums sums = take_accumulated(builder, model, options.dtype);
+  sums.metrics = reduce_metrics(builder, options, sums.metrics);
+  add_update(builder, options, model, sums);
+  return optimized(builder.finish());
+}
+
 Graph build_evaluate_graph(const StepOptions& options) {
-  return StepBuilder(options, false, true).evaluate();
+  const Graph graph = StepBuilder(options, false, true).evaluate();
+  return options.ema > 0 ? read_averages(graph) : graph;
 }
 
 Graph build_predict_graph(const StepOptions& options) {
-  return StepBuilder(options, false, false).predict();
+  const Graph graph = StepBuilder(options, false, false).predict();
+  return options.ema > 0 ? read_averages(graph) : graph;
 }
 
 std::vector<Variable> step_variables(const StepOptions& options) {
-  // In the training form, so that options which no training graph can have are found here, early.
-  return StepBuilder(options, true, false).variables();
+  const std::vector<Variable> model = model_variables(options).all;
+  std::vector<Variable> all = model;
+  std::vector<std::string> trained;
+  const auto optimizer = make_optimizer(options.optimizer);
+  for (const Variable& variable : model) {
+    if (!variable.trainable) continue;
+    trained.push_back(variable.name);
+    for (Variable& slot : optimizer->slots(variable)) all.push_back(std::move(slot));
+  }
+  check_multipliers(options.optimizer.multipliers, trained);
+  if (options.ema > 0) {
+    for (Variable& average : average_variables(model)) all.push_back(std::move(average));
+  }
+  return all;
+}
+
+std::vector<Variable> accumulation_variables(const StepOptions& options) {
+  if (options.accumulate == 1) return {};
+  return accumulators(model_variables(options), options.dtype);
 }
 
 }  // namespace toroid

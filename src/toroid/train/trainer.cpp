@@ -19,14 +19,12 @@
 #include "toroid/train/run_folder.h"
 #include "toroid/train/setup.h"
 #include "toroid/train/training_meter.h"
+#include "toroid/train/training_step.h"
 
 namespace toroid {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// A state from which no step is finite any more does not come back: each step leaves it as it is.
-constexpr std::int64_t kSkipLimit = 50;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -46,6 +44,7 @@ class Trainer {
         engine_(*backend_, step_options(recipe, dataset_, placement_.replicas)),
         span_(recipe.span(dataset_.size(), engine_.options().global_batch)),
         schedule_(recipe.schedule, span_),
+        non_finite_(recipe.train.on_non_finite),
         best_(recipe.checkpoint.best) {
     if (!recipe.data.validation.empty()) {
       validation_ = std::make_unique<Dataset>(Dataset::open(recipe.data.validation));
@@ -71,8 +70,7 @@ class Trainer {
   void open_run_folder();
   void resume(const Checkpoint& checkpoint);
   void announce() const;
-  void train_step(Loader& loader);
-  void skip_step(const Outputs& outputs);
+  void train_once(Loader& loader);
   void report_training();
   void evaluate_now();
   void save();
@@ -93,8 +91,7 @@ class Trainer {
 
   std::int64_t step_ = 0;        // done
   std::int64_t first_step_ = 0;  // of this attempt
-  std::int64_t skipped_ = 0;     // non-finite steps
-  std::int64_t skipped_in_a_row_ = 0;
+  NonFiniteSteps non_finite_;
   NamedValues last_values_;
   Best best_;
   Clock::time_point started_ = Clock::now();
@@ -122,7 +119,7 @@ void Trainer::open_run_folder() {
     fail("{}: --fresh, but the folder is not empty; give another --out, or empty it",
          folder.string());
   }
-  engine_.train(engine_.options().global_batch % placement_.replicas != 0);
+  prepare_training(engine_);
   const bool begun = std::filesystem::is_directory(folder) && !list_checkpoints(folder).empty();
   if (!begun) {  // else the newest checkpoint has every variable
     engine_.initialize(recipe_.train.seed);
@@ -195,7 +192,7 @@ void Trainer::run() {
   const auto save_every = std::max<std::int64_t>(
       1, std::llround(recipe_.checkpoint.every_epochs * span_.steps_per_epoch));
   while (step_ < span_.total_steps) {
-    train_step(loader);
+    train_once(loader);
     const bool last = step_ == span_.total_steps;
     const bool epoch_end = step_ % per_epoch() == 0;
     const bool evaluates =
@@ -205,25 +202,21 @@ void Trainer::run() {
     if (step_ % recipe_.train.log_every == 0 || evaluates || due) report_training();
     if (evaluates) evaluate_now();
     // After a skipped step the older checkpoints stay: this state may be lost for good.
-    const bool sound = skipped_in_a_row_ == 0;
+    const bool sound = non_finite_.in_a_row() == 0;
     if (last || (sound && (due || best_.step() == step_))) save();
   }
   finish("done");
 }
 
-void Trainer::train_step(Loader& loader) {
+void Trainer::train_once(Loader& loader) {
   const auto start = Clock::now();
-  const LoadedStep batch = loader.next();
   const double rate = schedule_.rate(step_);
-  const Outputs outputs =
-      engine_.train(!batch.full)
-          .run(engine_.state(), batch.replicas,
-               {.learning_rate = rate, .step = step_, .seed = recipe_.train.seed});
+  const TrainedStep done = train_step(
+      engine_, loader, {.learning_rate = rate, .step = step_, .seed = recipe_.train.seed});
   ++step_;
-  meter_.time(seconds_since(start), batch.examples);
-  if (outputs.at("finite").item() == 0) return skip_step(outputs);
-  skipped_in_a_row_ = 0;
-  meter_.add(outputs, rate);
+  meter_.time(seconds_since(start), done.examples);
+  if (!non_finite_.accept(done.outputs, step_ - 1)) return;
+  meter_.add(done.outputs, rate);
   if (!reports()) return;
   reporter_->progress({.epoch = (step_ - 1) / per_epoch() + 1,
                        .epochs = (span_.total_steps + per_epoch() - 1) / per_epoch(),
@@ -232,23 +225,6 @@ void Trainer::train_step(Loader& loader) {
                        .loss = meter_.loss(),
                        .top1 = meter_.top1(),
                        .images_per_s = meter_.images_per_s()});
-}
-
-// The state is as it was before the step; all ranks are here together.
-void Trainer::skip_step(const Outputs& outputs) {
-  if (recipe_.train.on_non_finite == "stop") {
-    fail(
-        "step {}: the loss or its gradient is not finite (loss sum {}, gradient norm {}); lower "
-        "schedule.rate, lengthen the warm-up, or set train.on_non_finite = \"skip\"",
-        step_ - 1, outputs.at("loss_sum").item(), outputs.at("gradient_norm").item());
-  }
-  ++skipped_;
-  if (++skipped_in_a_row_ == kSkipLimit) {
-    fail(
-        "step {}: {} steps in a row had no finite loss or gradient; training cannot recover; go "
-        "back to an older checkpoint with a lower schedule.rate",
-        step_ - 1, kSkipLimit);
-  }
 }
 
 void Trainer::report_training() {
@@ -289,7 +265,9 @@ void Trainer::save() {
 
 void Trainer::finish(const std::string& outcome) {
   if (!reports() || reporter_ == nullptr) return;
-  if (skipped_ > 0) log::warning("{} steps were skipped: loss or gradient not finite", skipped_);
+  if (non_finite_.skipped() > 0) {
+    log::warning("{} steps were skipped: loss or gradient not finite", non_finite_.skipped());
+  }
   const SplitSummary validation{last_values_, best_.values(), best_.step()};
   reporter_->finish({.splits = {{"validation", validation}},
                      .seconds = seconds_since(started_),

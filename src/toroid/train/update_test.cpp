@@ -50,6 +50,22 @@ TEST(Sgd, TheRateStandsOutsideTheMomentumBuffer) {
   EXPECT_NEAR(w[1], -0.119, 1e-15);
 }
 
+// torch.optim.SGD(momentum=0.5, nesterov=True): buffer 1, 1.5 - 2 = -1.5, 0.25; the direction is
+// g + 0.5 buffer = 1.5, -2.75, 1.125.
+TEST(Sgd, NesterovLooksAheadAsInPyTorch) {
+  const auto w =
+      run({.name = "sgd", .momentum = 0.5, .nesterov = true}, 1, {1, -2, 1}, {0.1, 0.2, 0.4});
+  EXPECT_NEAR(w[0], 0.85, 1e-15);
+  EXPECT_NEAR(w[1], 1.4, 1e-15);
+  EXPECT_NEAR(w[2], 0.95, 1e-15);
+}
+
+TEST(Optimizer, MultipliersScaleTheRateOfTheirParametersAlone) {
+  OptimizerOptions options{.name = "sgd", .momentum = 0, .multipliers = {{"head/*", 10}}};
+  EXPECT_NEAR(run(options, 1, {0.5}, {0.1}, "head/kernel")[0], 0.5, 1e-15);
+  EXPECT_NEAR(run(options, 1, {0.5}, {0.1}, "stem/kernel")[0], 0.95, 1e-15);
+}
+
 TEST(Sgd, WeightDecayJoinsTheGradientUnlessExcluded) {
   const OptimizerOptions options{.name = "sgd", .momentum = 0, .weight_decay = 0.5};
   EXPECT_NEAR(run(options, 2, {1}, {0.1})[0], 2 - 0.1 * (1 + 0.5 * 2), 1e-15);
@@ -77,6 +93,28 @@ TEST(Adam, FollowsTheAlgorithmForChangingGradients) {
     w -= rates[i] * (m / (1 - std::pow(0.8, t))) / (std::sqrt(v / (1 - std::pow(0.95, t))) + 1e-3);
     EXPECT_NEAR(values[i], w, 1e-12);
   }
+}
+
+// The first step of Adam moves by rate * sign(g), up to epsilon; the decay takes rate * 0.1 of the
+// weight besides. torch.optim.AdamW, by its documented algorithm.
+TEST(AdamW, DecayIsTimesTheRateAndBypassesTheMoments) {
+  const OptimizerOptions options{.name = "adamw", .epsilon = 1e-30, .weight_decay = 0.1};
+  EXPECT_NEAR(run(options, 2, {3}, {0.5})[0], 2 - 0.5 * 0.1 * 2 - 0.5, 1e-14);
+  EXPECT_NEAR(run(options, 2, {3}, {0.5}, "layer/bias")[0], 2 - 0.5, 1e-14);
+  // The multiplier is of the whole rate, the decay's too.
+  OptimizerOptions faster = options;
+  faster.multipliers = {{"layer/*", 2}};
+  EXPECT_NEAR(run(faster, 2, {3}, {0.25})[0], 2 - 0.5 * 0.1 * 2 - 0.5, 1e-14);
+}
+
+// Computed by torch.optim.AdamW's documented algorithm, theta = theta - rate lambda theta and so
+// on, in 40 decimal digits.
+TEST(AdamW, FollowsTheAlgorithmForChangingGradients) {
+  const auto w =
+      run({.name = "adamw", .beta1 = 0.8, .beta2 = 0.95, .epsilon = 1e-3, .weight_decay = 0.04},
+          0.7, {1, -2, 0.5}, {0.1, 0.2, 0.3});
+  const double expected[] = {0.59729990009990010, 0.67615513052127006, 0.71093169608709883};
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(w[i], expected[i], 1e-14);
 }
 
 }  // namespace
