@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "toroid/base/clones.h"
 #include "toroid/base/error.h"
@@ -50,50 +49,49 @@ Mix make_mix(int in, int out) {
 }
 
 TOROID_INLINE std::uint8_t to_pixel(std::int32_t sum) {
-  return static_cast<std::uint8_t>(std::clamp(sum >> kFractionBits, 0, 255));
+  return static_cast<std::uint8_t>(std::min(sum >> kFractionBits, 255));  // weights are positive
 }
 
-/// Four bytes and their sums: one RGB pixel and a byte that is thrown away.
-using Bytes4 = std::uint8_t __attribute__((vector_size(4)));
-using Sums4 = std::int32_t __attribute__((vector_size(16)));
+/// Rows that are mixed together: the loop over them is the one that vectorises, as neighbouring
+/// outputs have different weights.
+constexpr int kRows = 16;
 
-/// One row of RGB; a byte behind its last pixel is read.
-TOROID_CLONES void mix_rgb_row(const std::uint8_t* from, std::uint8_t* to, const Mix& mix) {
-  for (std::size_t x = 0; x < mix.first.size(); ++x) {
-    const std::uint8_t* pixel = from + std::ptrdiff_t{3} * mix.first[x];
-    const std::int32_t* weight = mix.weights.data() + mix.begin[x];
-    Sums4 sum = {kHalf, kHalf, kHalf, kHalf};
-    for (int i = mix.count(x); i > 0; --i, pixel += 3, ++weight) {
-      Bytes4 bytes;
-      std::memcpy(&bytes, pixel, sizeof(bytes));
-      sum += __builtin_convertvector(bytes, Sums4) * *weight;
-    }
-    for (int c = 0; c < 3; ++c) *to++ = to_pixel(sum[c]);
+/// `rows` <= kRows rows of `image` from `y` on, into those of `result`; `side_by_side` has room for
+/// kRows rows of bytes.
+TOROID_CLONES void mix_rows(const Image& image, Image& result, int y, int rows, const Mix& mix,
+                            std::uint8_t* side_by_side) {
+  const auto channels = static_cast<std::size_t>(image.channels);
+  const std::uint8_t* from[kRows];
+  for (int r = 0; r < kRows; ++r) from[r] = image.row(y + std::min(r, rows - 1));
+  for (std::size_t i = 0; i < image.row_bytes(); ++i) {
+    for (int r = 0; r < kRows; ++r) side_by_side[i * kRows + r] = from[r][i];
   }
-}
-
-TOROID_CLONES void mix_grey_row(const std::uint8_t* from, std::uint8_t* to, const Mix& mix) {
   for (std::size_t x = 0; x < mix.first.size(); ++x) {
-    const std::uint8_t* pixel = from + mix.first[x];
-    const std::int32_t* weight = mix.weights.data() + mix.begin[x];
-    std::int32_t sum = kHalf;
-    for (int i = 0; i < mix.count(x); ++i) sum += weight[i] * pixel[i];
-    *to++ = to_pixel(sum);
+    const std::int32_t* weights = mix.weights.data() + mix.begin[x];
+    const int count = mix.count(x);
+    for (std::size_t c = 0; c < channels; ++c) {
+      const std::uint8_t* column =
+          side_by_side + (static_cast<std::size_t>(mix.first[x]) * channels + c) * kRows;
+      std::int32_t sums[kRows];
+      for (int r = 0; r < kRows; ++r) sums[r] = kHalf;
+      for (int i = 0; i < count; ++i, column += channels * kRows) {
+        for (int r = 0; r < kRows; ++r) sums[r] += weights[i] * column[r];
+      }
+      std::uint8_t pixels[kRows];
+      for (int r = 0; r < kRows; ++r) pixels[r] = to_pixel(sums[r]);
+      std::uint8_t* to = result.row(y) + x * channels + c;
+      for (int r = 0; r < rows; ++r, to += result.row_bytes()) *to = pixels[r];
+    }
   }
 }
 
 Image resize_rows(const Image& image, int width) {
   Image result(image.height, width, image.channels);
   const Mix mix = make_mix(image.width, width);
-  if (image.channels == 1) {
-    for (int y = 0; y < image.height; ++y) mix_grey_row(image.row(y), result.row(y), mix);
-    return result;
+  std::vector<std::uint8_t> side_by_side(image.row_bytes() * kRows);
+  for (int y = 0; y < image.height; y += kRows) {
+    mix_rows(image, result, y, std::min(kRows, image.height - y), mix, side_by_side.data());
   }
-  for (int y = 0; y + 1 < image.height; ++y) mix_rgb_row(image.row(y), result.row(y), mix);
-  // Behind the last row there is no byte to read.
-  std::vector<std::uint8_t> last(image.row_bytes() + 1);
-  std::copy_n(image.row(image.height - 1), image.row_bytes(), last.begin());
-  mix_rgb_row(last.data(), result.row(image.height - 1), mix);
   return result;
 }
 
