@@ -20,6 +20,10 @@ struct Flags {
 Graph build(const std::string& step, const StepOptions& options) {
   if (step == "evaluate") return build_evaluate_graph(options);
   if (step == "predict") return build_predict_graph(options);
+  if (step == "apply") return build_apply_graph(options);
+  if (step.starts_with("accumulate")) {
+    return build_accumulate_graph(options, step == "accumulate_masked");
+  }
   return build_train_graph(options, step == "train_masked");
 }
 
@@ -50,8 +54,11 @@ void add_lower(CLI::App& app, Context& context) {
   command->add_option("--workers", flags->workers, "replicas")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
-  command->add_option("--step", flags->step, "train, train_masked, evaluate or predict")
-      ->check(CLI::IsMember({"train", "train_masked", "evaluate", "predict"}))
+  command
+      ->add_option("--step", flags->step,
+                   "train, accumulate (both also _masked), apply, evaluate or predict")
+      ->check(CLI::IsMember({"train", "train_masked", "accumulate", "accumulate_masked", "apply",
+                             "evaluate", "predict"}))
       ->capture_default_str();
   command->add_option("--format", flags->format, "stablehlo or graph")
       ->check(CLI::IsMember({"stablehlo", "graph"}))

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <set>
 
 #include "toroid/base/error.h"
 #include "toroid/cli/commands.h"
@@ -17,25 +18,20 @@ struct Flags {
   int replicas = 1;
 };
 
-// The learning rate where it turns: first steps, end of the warm-up, epochs, last step.
-void print_schedule(const Recipe& recipe, std::int64_t examples, int replicas) {
-  const std::int64_t global_batch = recipe.global_batch(replicas);
+// The learning rate at the start of each epoch and where it turns.
+void print_schedule(const Recipe& recipe, std::int64_t examples, std::int64_t global_batch) {
   const ScheduleSpan span = recipe.span(examples, global_batch);
   const Schedule schedule(recipe.schedule, span);
-  fmt::print("\n# global batch {}: {} on each of {} replica{}\n", global_batch,
-             replica_batch(global_batch, replicas), replicas, replicas == 1 ? "" : "s");
-  fmt::print("# {} examples, {} steps an epoch, {} steps in all\n# {:>9} {:>9}  learning rate\n",
+  fmt::print("\n# {} examples, {} steps an epoch, {} steps in all\n# {:>9} {:>9}  learning rate\n",
              examples, span.steps_per_epoch, span.total_steps, "step", "epoch");
+  const auto turning = schedule.turning_steps();
+  std::set<std::int64_t> steps(turning.begin(), turning.end());
   const auto every = std::max<std::int64_t>(1, static_cast<std::int64_t>(span.steps_per_epoch));
-  std::int64_t printed = -1;
-  const auto line = [&](std::int64_t step) {
-    if (step <= printed || step >= span.total_steps) return;
-    printed = step;
+  for (std::int64_t step = 0; step < span.total_steps; step += every) steps.insert(step);
+  for (const std::int64_t step : steps) {
     fmt::print("# {:>9} {:>9.2f}  {}\n", step, static_cast<double>(step) / span.steps_per_epoch,
                schedule.rate(step));
-  };
-  for (std::int64_t step = 0; step < span.total_steps; step += every) line(step);
-  line(span.total_steps - 1);
+  }
 }
 
 int check(const Flags& flags) {

@@ -138,6 +138,26 @@ std::string name_of(const testing::TestParamInfo<Case>& test) {
          std::to_string(test.param.batch);
 }
 
+// The oracle's loops over a large network take a minute there.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+constexpr bool kSanitized = __has_feature(address_sanitizer);
+#else
+constexpr bool kSanitized = false;
+#endif
+
+class LargeAgreement : public testing::TestWithParam<Case> {};
+INSTANTIATE_TEST_SUITE_P(Large, LargeAgreement, testing::Values(Case{"resnet18", 33, 3, 3, 3, 3}),
+                         name_of);
+
+TEST_P(LargeAgreement, CpuTakesTheOraclesStep) {
+  if (kSanitized) GTEST_SKIP() << "large networks are left out under sanitizers";
+  SelfCommunicator communicator;
+  const auto backend = make_cpu_backend(communicator);
+  expect_agreement(step(*backend, GetParam(), DType::f32, 1, 0), oracle_of(GetParam()));
+}
+
 class Agreement : public testing::TestWithParam<Case> {};
 INSTANTIATE_TEST_SUITE_P(Small, Agreement, testing::ValuesIn(kSmallCases), name_of);
 INSTANTIATE_TEST_SUITE_P(Deep, Agreement, testing::Values(Case{"resnet20", 8, 1, 16, 16, 4}),
@@ -175,6 +195,44 @@ TEST_P(XlaAgreement, TakesTheOraclesStepOnOneDeviceAndOnTwo) {
     const auto backend = make_xla_backend({.devices = devices});
     expect_agreement(step(*backend, GetParam(), DType::f32, devices, 0), oracle);
   }
+}
+
+// One network of each family for ImageNet, in prediction: the oracle's step would take too long.
+class PredictionAgreement : public testing::TestWithParam<Case> {};
+INSTANTIATE_TEST_SUITE_P(Large, PredictionAgreement,
+                         testing::Values(Case{"resnet50", 33, 3, 2, 2, 2},
+                                         Case{"resnet50_v2", 33, 3, 2, 2, 2},
+                                         Case{"inception_v3", 75, 3, 1, 1, 1}),
+                         name_of);
+
+// Of a network that has been trained: no biases of 0 and variances of 1, which would hide mistakes.
+Tensor value_of(const Variable& variable) {
+  if (variable.name.ends_with("/kernel")) return initial_value(variable, 5);
+  const bool scale = variable.name.ends_with("gamma") || variable.name.ends_with("variance");
+  Tensor values(DType::f64, variable.type.shape);
+  Random random(5, variable.name);
+  for (double& x : values.values<double>()) x = random.uniform(-0.3, 0.3) + (scale ? 1 : 0);
+  return values.converted(variable.type.dtype);
+}
+
+TEST_P(PredictionAgreement, CpuPredictsWhatTheOracleDoes) {
+  if (kSanitized) GTEST_SKIP() << "large networks are left out under sanitizers";
+  SelfCommunicator communicator;
+  const auto reference = make_reference_backend(communicator), cpu = make_cpu_backend(communicator);
+  std::vector<Tensor> logits;
+  for (const auto& [backend, dtype] :
+       {std::pair{reference.get(), DType::f64}, std::pair{cpu.get(), DType::f32}}) {
+    const StepOptions options = step_of(GetParam(), dtype, 1);
+    const Graph graph = build_predict_graph(options);
+    const auto state = backend->create_state(state_schema(graph));
+    for (const Variable& variable : step_variables(options)) {
+      if (!variable.name.starts_with("optimizer/")) state->write(variable.name, value_of(variable));
+    }
+    const Batch batch = batch_of(options, GetParam(), 0);
+    const Outputs outputs = backend->compile(graph)->run(*state, {&batch, 1}, {});
+    logits.push_back(outputs.at("logits").converted(DType::f64));
+  }
+  expect_close({{"logits", logits[1]}}, {{"logits", logits[0]}}, 1, 1e-5);
 }
 
 }  // namespace
