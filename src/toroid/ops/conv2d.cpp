@@ -147,7 +147,7 @@ std::vector<TensorType> Conv2dKernelGradient::infer(Types inputs) const {
   expect_groups(groups, x.shape[3], dy.shape[3]);
   const Shape kernel{kernel_size[0], kernel_size[1], x.shape[3] / groups, dy.shape[3]};
   expect_output(dy, output_size(x.shape, kernel, stride, padding), "x and kernel size");
-  return {{x.dtype, kernel}};
+  return {{x.dtype == DType::bf16 ? DType::f32 : x.dtype, kernel}};
 }
 
 Gradient Conv2dKernelGradient::gradient(GradientContext&) const {

@@ -62,7 +62,7 @@ struct Conv2dInputGradient {
   }
 };
 
-/// x [N,H,W,C], dy [N,OH,OW,K] -> dkernel [kh,kw,C/G,K].
+/// x [N,H,W,C], dy [N,OH,OW,K] -> dkernel [kh,kw,C/G,K]; f32 where x and dy are bf16.
 struct Conv2dKernelGradient {
   static constexpr std::string_view kName = "conv2d_kernel_gradient";
   std::array<std::int64_t, 2> stride{1, 1};

@@ -20,14 +20,10 @@ void Rewriter::copy(int index, std::vector<Value> inputs) {
 }
 
 void Rewriter::copy_as(Op op, int index, std::vector<Value> inputs) {
-  Node node = source_.nodes[static_cast<std::size_t>(index)];
-  node.op = std::move(op);
-  node.inputs = std::move(inputs);
+  const Node& source = source_.nodes[static_cast<std::size_t>(index)];
+  const int node = add(std::move(op), source.path, std::move(inputs)).node;
   auto& outputs = mapped_[static_cast<std::size_t>(index)];
-  for (std::size_t k = 0; k < outputs.size(); ++k) {
-    outputs[k] = {static_cast<int>(target_.nodes.size()), static_cast<int>(k)};
-  }
-  target_.nodes.push_back(std::move(node));
+  for (std::size_t k = 0; k < outputs.size(); ++k) outputs[k] = {node, static_cast<int>(k)};
 }
 
 Value Rewriter::add(Op op, const std::string& path, std::vector<Value> inputs) {

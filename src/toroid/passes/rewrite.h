@@ -15,7 +15,7 @@ class Rewriter {
   void copy(int index);
   /// The same with these operands, which are new values.
   void copy(int index, std::vector<Value> inputs);
-  /// Another op in the node's place, with results of the same types as the node's.
+  /// Another op in the node's place, under the node's path; results of the types that it infers.
   void copy_as(Op op, int index, std::vector<Value> inputs);
   /// Appends a new node under `path` and returns its only output; operands are new values.
   Value add(Op op, const std::string& path, std::vector<Value> inputs);
@@ -23,6 +23,8 @@ class Rewriter {
   void replace(Value from, Value to);
   /// The new value that stands for a source value. Error when its node was not copied.
   Value map(Value source) const;
+  /// The type of a new value.
+  const TensorType& type(Value value) const { return target_.type(value); }
 
   /// Maps updates and outputs, verifies, hands over.
   Graph finish();

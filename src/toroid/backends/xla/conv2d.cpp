@@ -32,8 +32,8 @@ Ssa convolution(StablehloText& text, const Ssa& lhs, const Ssa& rhs, const Tenso
                   "#stablehlo<precision {}>]}} : ({}, {}) -> {}",
                   lhs.name, rhs.name, c.dim_numbers, mlir_list(c.stride), p[0], p[1], p[2], p[3],
                   mlir_list(c.lhs_dilate), mlir_list(c.rhs_dilate), c.reverse, c.reverse,
-                  c.batch_groups, c.feature_groups, product_precision(result.dtype),
-                  product_precision(result.dtype), mlir_type(lhs.type), mlir_type(rhs.type),
+                  c.batch_groups, c.feature_groups, product_precision(lhs.type.dtype),
+                  product_precision(lhs.type.dtype), mlir_type(lhs.type), mlir_type(rhs.type),
                   mlir_type(result)));
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <set>
 
 #include "toroid/backends/xla/emitters.h"
 #include "toroid/base/error.h"
@@ -128,12 +129,39 @@ std::vector<Entry> name_arguments(const Graph& graph, StablehloText& text, Value
   return arguments;
 }
 
+// Ops that are written for operands and results of one float type, some of whose values are bf16:
+// their arithmetic is f32, and what XLA then fuses is the conversion.
+bool mixes_types(const Node& node, const std::vector<Ssa>& operands) {
+  static const std::set<std::string_view> kOps{
+      AvgPool::kName,          AvgPoolGradient::kName,      BatchNormApply::kName,
+      BatchNormStatistics::kName, BatchNormGradientSums::kName, BatchNormInputGradient::kName};
+  return kOps.contains(node.op.name()) && operands[0].type.dtype == DType::bf16;
+}
+
+std::vector<Ssa> emit_in_f32(StablehloText& text, const Graph& graph, Node node,
+                             std::vector<Ssa> operands) {
+  const std::vector<TensorType> types = node.types;
+  for (Ssa& operand : operands) {
+    if (operand.type.dtype == DType::bf16) operand = text.convert(operand, DType::f32);
+  }
+  for (TensorType& type : node.types) {
+    if (type.dtype == DType::bf16) type.dtype = DType::f32;
+  }
+  auto results = emitter_of(node.op.name())(text, {node, operands, graph.mesh});
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (types[i].dtype == DType::bf16) results[i] = text.convert(results[i], DType::bf16);
+  }
+  return results;
+}
+
 void emit_node(const Graph& graph, int index, StablehloText& text, Values& values) {
   const Node& node = graph.nodes[static_cast<std::size_t>(index)];
   std::vector<Ssa> operands;
   for (const Value value : node.inputs) operands.push_back(values.at(value));
   text.begin(node.path);
-  const auto results = emitter_of(node.op.name())(text, {node, operands, graph.mesh});
+  const auto results = mixes_types(node, operands)
+                           ? emit_in_f32(text, graph, node, operands)
+                           : emitter_of(node.op.name())(text, {node, operands, graph.mesh});
   for (std::size_t i = 0; i < node.types.size(); ++i) {
     if (results.size() != node.types.size() || results[i].type != node.types[i]) {
       fail("the StableHLO of {} ({}) does not give {}", node.path, node.op.name(),
