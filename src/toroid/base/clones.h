@@ -11,3 +11,5 @@
 #endif
 // For helpers of such functions, which must become part of them.
 #define TOROID_INLINE __attribute__((always_inline)) inline
+// After a lambda's parameters, for the same.
+#define TOROID_INLINE_LAMBDA __attribute__((always_inline))

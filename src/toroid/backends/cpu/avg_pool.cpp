@@ -3,6 +3,7 @@
 #include "toroid/backends/cpu/kernels.h"
 #include "toroid/backends/cpu/parallel.h"
 #include "toroid/backends/cpu/pooling.h"
+#include "toroid/backends/cpu/vectors.h"
 
 namespace toroid::cpu {
 namespace {
@@ -80,15 +81,6 @@ struct WideCopies {
   float* y(const Arguments& arguments) const { return x(arguments) + x_bytes / sizeof(float); }
 };
 
-TOROID_CLONES void widen(const BFloat16* from, std::int64_t count, float* to) {
-#pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i]);
-}
-TOROID_CLONES void narrow(const float* from, std::int64_t count, BFloat16* to) {
-#pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) to[i] = BFloat16(from[i]);
-}
-
 template <class T>
 class AvgPoolKernel : public Kernel {
  public:
@@ -106,9 +98,9 @@ class AvgPoolKernel : public Kernel {
         if constexpr (std::is_same_v<T, float>) {
           pool_example(g_, shares_, x, n, y);
         } else {
-          widen(x + n * x_size, x_size, wide_.x(arguments));
+          convert_range(x + n * x_size, wide_.x(arguments), x_size);
           pool_example(g_, shares_, wide_.x(arguments), 0, wide_.y(arguments));
-          narrow(wide_.y(arguments), y_size, y + n * y_size);
+          convert_range(wide_.y(arguments), y + n * y_size, y_size);
         }
       }
     });
@@ -140,9 +132,9 @@ class AvgPoolGradientKernel : public Kernel {
         if constexpr (std::is_same_v<T, float>) {
           pool_gradient_example(g_, shares_, dy, n, dx);
         } else {
-          widen(dy + n * y_size, y_size, wide_.y(arguments));
+          convert_range(dy + n * y_size, wide_.y(arguments), y_size);
           pool_gradient_example(g_, shares_, wide_.y(arguments), 0, wide_.x(arguments));
-          narrow(wide_.x(arguments), x_size, dx + n * x_size);
+          convert_range(wide_.x(arguments), dx + n * x_size, x_size);
         }
       }
     });

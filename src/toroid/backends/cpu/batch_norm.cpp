@@ -12,35 +12,35 @@ struct Moments {
   double *count, *mean, *moment;
 };
 
-template <class T>
+template <bool kWhole, class T>
 TOROID_INLINE void add_lanes(const T* x, const Strip& strip, double weight, double total,
                              Moments part) {
-  const auto get = [&](std::int64_t row, Lanes& lanes) {
-    const T* from = x + strip.at + row * strip.stride;
-    return strip.lanes == kLanes ? load(from, lanes) : load_some(from, strip.lanes, lanes);
-  };
+  const T* from = x + strip.at;
+  const std::int64_t stride = strip.stride, rows = strip.rows, lanes = strip.lanes;
+  const auto get = [=](std::int64_t row, Lanes& to)
+                       TOROID_INLINE_LAMBDA { load_lanes<kWhole>(from + row * stride, lanes, to); };
   // Four sums at a time: an addition must wait for the one before it in the same sum.
   Lanes sum[4] = {}, square[4] = {}, value;
   std::int64_t r = 0;
-  for (; r + 4 <= strip.rows; r += 4) {
+  for (; r + 4 <= rows; r += 4) {
     for (std::int64_t k = 0; k < 4; ++k) {
       get(r + k, value);
       sum[k] += value;
     }
   }
-  for (; r < strip.rows; ++r) {
+  for (; r < rows; ++r) {
     get(r, value);
     sum[0] += value;
   }
   const Lanes mean = ((sum[0] + sum[1]) + (sum[2] + sum[3])) / static_cast<float>(strip.rows);
-  for (r = 0; r + 4 <= strip.rows; r += 4) {
+  for (r = 0; r + 4 <= rows; r += 4) {
     for (std::int64_t k = 0; k < 4; ++k) {
       get(r + k, value);
       value -= mean;
       square[k] += value * value;
     }
   }
-  for (; r < strip.rows; ++r) {
+  for (; r < rows; ++r) {
     get(r, value);
     value -= mean;
     square[0] += value * value;
@@ -57,11 +57,13 @@ TOROID_INLINE void add_lanes(const T* x, const Strip& strip, double weight, doub
 
 TOROID_CLONES void add_strip(const float* x, const Strip& strip, double weight, double total,
                              Moments part) {
-  add_lanes(x, strip, weight, total, part);
+  if (strip.lanes == kLanes) return add_lanes<true>(x, strip, weight, total, part);
+  add_lanes<false>(x, strip, weight, total, part);
 }
 TOROID_CLONES void add_strip(const BFloat16* x, const Strip& strip, double weight, double total,
                              Moments part) {
-  add_lanes(x, strip, weight, total, part);
+  if (strip.lanes == kLanes) return add_lanes<true>(x, strip, weight, total, part);
+  add_lanes<false>(x, strip, weight, total, part);
 }
 
 template <class T>
@@ -143,36 +145,46 @@ struct Affine {
   bool relu;
 };
 
-template <class T, bool kResidual>
+template <bool kWhole, bool kResidual, bool kRelu, class T>
 TOROID_INLINE void apply_lanes(const T* x, const T* residual, const Strip& strip,
                                const Affine& affine, T* y) {
   Lanes mean, scale, shift, value, other;
-  load_some(affine.mean, strip.lanes, mean);
-  load_some(affine.scale, strip.lanes, scale);
-  load_some(affine.shift, strip.lanes, shift);
-  const bool whole = strip.lanes == kLanes;
-  for (std::int64_t r = 0; r < strip.rows; ++r) {
-    const std::int64_t at = strip.at + r * strip.stride;
-    whole ? load(x + at, value) : load_some(x + at, strip.lanes, value);
+  const std::int64_t stride = strip.stride, lanes = strip.lanes;
+  load_lanes<kWhole>(affine.mean, lanes, mean);
+  load_lanes<kWhole>(affine.scale, lanes, scale);
+  load_lanes<kWhole>(affine.shift, lanes, shift);
+  for (std::int64_t r = 0, at = strip.at; r < strip.rows; ++r, at += stride) {
+    load_lanes<kWhole>(x + at, lanes, value);
     value = (value - mean) * scale + shift;
     if constexpr (kResidual) {
-      whole ? load(residual + at, other) : load_some(residual + at, strip.lanes, other);
+      load_lanes<kWhole>(residual + at, lanes, other);
       value += other;
     }
-    if (affine.relu) value = value < 0 ? Lanes{} : value;  // NaN stays
-    whole ? store(value, y + at) : store_some(value, strip.lanes, y + at);
+    if constexpr (kRelu) value = value < 0 ? Lanes{} : value;  // NaN stays
+    store_lanes<kWhole>(value, lanes, y + at);
   }
+}
+
+template <bool kWhole, class T>
+TOROID_INLINE void apply_lanes(const T* x, const T* residual, const Strip& strip,
+                               const Affine& affine, T* y) {
+  if (residual == nullptr) {
+    return affine.relu ? apply_lanes<kWhole, false, true>(x, residual, strip, affine, y)
+                       : apply_lanes<kWhole, false, false>(x, residual, strip, affine, y);
+  }
+  affine.relu ? apply_lanes<kWhole, true, true>(x, residual, strip, affine, y)
+              : apply_lanes<kWhole, true, false>(x, residual, strip, affine, y);
 }
 
 TOROID_CLONES void apply_strip(const float* x, const float* residual, const Strip& strip,
                                const Affine& affine, float* y) {
-  if (residual == nullptr) return apply_lanes<float, false>(x, residual, strip, affine, y);
-  apply_lanes<float, true>(x, residual, strip, affine, y);
+  if (strip.lanes == kLanes) return apply_lanes<true>(x, residual, strip, affine, y);
+  apply_lanes<false>(x, residual, strip, affine, y);
 }
 TOROID_CLONES void apply_strip(const BFloat16* x, const BFloat16* residual, const Strip& strip,
                                const Affine& affine, BFloat16* y) {
-  if (residual == nullptr) return apply_lanes<BFloat16, false>(x, residual, strip, affine, y);
-  apply_lanes<BFloat16, true>(x, residual, strip, affine, y);
+  if (strip.lanes == kLanes) return apply_lanes<true>(x, residual, strip, affine, y);
+  apply_lanes<false>(x, residual, strip, affine, y);
 }
 
 template <class T>

@@ -16,38 +16,55 @@ struct Forward {
 };
 
 // dy of one row, 0 where the relu let nothing through; `centred` becomes x - mean.
-template <class T>
+template <bool kWhole, bool kRelu, class T>
 TOROID_INLINE void load_row(const T* x, const T* dy, std::int64_t at, std::int64_t lanes,
-                            const Lanes (&forward)[3], bool relu, Lanes& centred, Lanes& gradient) {
-  const bool whole = lanes == kLanes;
-  whole ? load(x + at, centred) : load_some(x + at, lanes, centred);
-  whole ? load(dy + at, gradient) : load_some(dy + at, lanes, gradient);
+                            const Lanes (&forward)[3], Lanes& centred, Lanes& gradient) {
+  load_lanes<kWhole>(x + at, lanes, centred);
+  load_lanes<kWhole>(dy + at, lanes, gradient);
   centred -= forward[0];
-  if (relu) gradient = centred * forward[1] + forward[2] > 0 ? gradient : Lanes{};
+  if constexpr (kRelu) gradient = centred * forward[1] + forward[2] > 0 ? gradient : Lanes{};
 }
 
+template <bool kWhole>
 TOROID_INLINE void load_forward(const Forward& from, std::int64_t lanes, Lanes (&to)[3]) {
-  load_some(from.mean, lanes, to[0]);
-  if (!from.relu) return;
-  load_some(from.scale, lanes, to[1]);
-  load_some(from.shift, lanes, to[2]);
+  load_lanes<kWhole>(from.mean, lanes, to[0]);
+  load_lanes<kWhole>(from.scale, lanes, to[1]);
+  load_lanes<kWhole>(from.shift, lanes, to[2]);
 }
+
+// Calls f<whole register, relu>(...) as the strip and the forward pass have it.
+#define TOROID_CHOOSE(f, strip, forward, ...)                                      \
+  do {                                                                             \
+    if ((strip).lanes == kLanes) {                                                 \
+      (forward).relu ? f<true, true>(__VA_ARGS__) : f<true, false>(__VA_ARGS__);   \
+    } else {                                                                       \
+      (forward).relu ? f<false, true>(__VA_ARGS__) : f<false, false>(__VA_ARGS__); \
+    }                                                                              \
+  } while (false)
 
 // Adds the sums of dy and of dy * (x - mean) over a strip's rows.
-template <class T>
+template <bool kWhole, bool kRelu, class T>
 TOROID_INLINE void add_lanes(const T* x, const T* dy, const Strip& strip, const Forward& forward,
                              double* sum_dy, double* sum_dy_x) {
-  Lanes terms[3] = {}, sums[2] = {}, products[2] = {}, centred, gradient;
-  load_forward(forward, strip.lanes, terms);
-  for (std::int64_t r = 0; r < strip.rows; ++r) {
-    load_row(x, dy, strip.at + r * strip.stride, strip.lanes, terms, forward.relu, centred,
-             gradient);
-    sums[r & 1] += gradient;
-    products[r & 1] += gradient * centred;
+  Lanes terms[3], sums[2] = {}, products[2] = {}, centred, gradient;
+  const std::int64_t stride = strip.stride, lanes = strip.lanes;
+  load_forward<kWhole>(forward, lanes, terms);
+  std::int64_t r = 0, at = strip.at;
+  for (; r + 2 <= strip.rows; r += 2, at += 2 * stride) {
+    for (std::int64_t k = 0; k < 2; ++k) {
+      load_row<kWhole, kRelu>(x, dy, at + k * stride, lanes, terms, centred, gradient);
+      sums[k] += gradient;
+      products[k] += gradient * centred;
+    }
+  }
+  if (r < strip.rows) {
+    load_row<kWhole, kRelu>(x, dy, at, lanes, terms, centred, gradient);
+    sums[0] += gradient;
+    products[0] += gradient * centred;
   }
   sums[0] += sums[1];
   products[0] += products[1];
-  for (std::int64_t c = 0; c < strip.lanes; ++c) {
+  for (std::int64_t c = 0; c < lanes; ++c) {
     sum_dy[c] += static_cast<double>(sums[0][c]);
     sum_dy_x[c] += static_cast<double>(products[0][c]);
   }
@@ -55,11 +72,11 @@ TOROID_INLINE void add_lanes(const T* x, const T* dy, const Strip& strip, const 
 
 TOROID_CLONES void add_strip(const float* x, const float* dy, const Strip& strip,
                              const Forward& forward, double* sum_dy, double* sum_dy_x) {
-  add_lanes(x, dy, strip, forward, sum_dy, sum_dy_x);
+  TOROID_CHOOSE(add_lanes, strip, forward, x, dy, strip, forward, sum_dy, sum_dy_x);
 }
 TOROID_CLONES void add_strip(const BFloat16* x, const BFloat16* dy, const Strip& strip,
                              const Forward& forward, double* sum_dy, double* sum_dy_x) {
-  add_lanes(x, dy, strip, forward, sum_dy, sum_dy_x);
+  TOROID_CHOOSE(add_lanes, strip, forward, x, dy, strip, forward, sum_dy, sum_dy_x);
 }
 
 const float* operand(const Arguments& arguments, int i) {
@@ -94,9 +111,7 @@ class GradientSumsKernel : public Kernel {
     const auto *mean = arguments.input<float>(2), *variance = arguments.input<float>(3);
     auto* scale = arguments.scratch_at<float>();
     auto* shift = arguments.scratch_at<float>(statistic_bytes_);
-    if (op_.relu) {
-      prepare_forward(arguments, strips_, op_.epsilon, at_.gamma, at_.beta, scale, shift);
-    }
+    prepare_forward(arguments, strips_, op_.epsilon, at_.gamma, at_.beta, scale, shift);
     const std::int64_t channels = strips_.channels(), width = strips_.width();
     strips_.for_each_part([&](std::int64_t task, std::int64_t group, std::int64_t block,
                               std::int64_t first, std::int64_t last) {
@@ -145,36 +160,38 @@ struct Terms {
   float weight;
 };
 
-template <class T>
+template <bool kWhole, bool kRelu, class T>
 TOROID_INLINE void gradient_lanes(const T* x, const T* dy, const Strip& strip,
                                   const Forward& forward, const Terms& terms, T* dx) {
-  Lanes values[3] = {}, scale, from_dy, from_x, centred, gradient;
-  load_forward(forward, strip.lanes, values);
-  load_some(forward.scale, strip.lanes, scale);
+  Lanes values[3], from_dy, from_x, centred, gradient;
+  const std::int64_t stride = strip.stride, lanes = strip.lanes;
+  load_forward<kWhole>(forward, lanes, values);
+  const auto for_each_row = [&](auto&& change) TOROID_INLINE_LAMBDA {
+    for (std::int64_t r = 0, at = strip.at; r < strip.rows; ++r, at += stride) {
+      load_row<kWhole, kRelu>(x, dy, at, lanes, values, centred, gradient);
+      change();
+      gradient *= values[1];
+      store_lanes<kWhole>(gradient, lanes, dx + at);
+    }
+  };
   // A skipped example may hold anything, so its x must not be multiplied by a weight of 0.
-  const bool moved = terms.from_dy != nullptr && terms.weight != 0;
-  if (moved) {
-    load_some(terms.from_dy, strip.lanes, from_dy);
-    load_some(terms.from_x, strip.lanes, from_x);
-    from_dy *= terms.weight;
-    from_x *= terms.weight;
+  if (terms.from_dy == nullptr || terms.weight == 0) {
+    return for_each_row([&]() TOROID_INLINE_LAMBDA {});
   }
-  for (std::int64_t r = 0; r < strip.rows; ++r) {
-    const std::int64_t at = strip.at + r * strip.stride;
-    load_row(x, dy, at, strip.lanes, values, forward.relu, centred, gradient);
-    if (moved) gradient -= from_dy + centred * from_x;
-    gradient *= scale;
-    strip.lanes == kLanes ? store(gradient, dx + at) : store_some(gradient, strip.lanes, dx + at);
-  }
+  load_lanes<kWhole>(terms.from_dy, lanes, from_dy);
+  load_lanes<kWhole>(terms.from_x, lanes, from_x);
+  from_dy *= terms.weight;
+  from_x *= terms.weight;
+  for_each_row([&]() TOROID_INLINE_LAMBDA { gradient -= from_dy + centred * from_x; });
 }
 
 TOROID_CLONES void gradient_strip(const float* x, const float* dy, const Strip& strip,
                                   const Forward& forward, const Terms& terms, float* dx) {
-  gradient_lanes(x, dy, strip, forward, terms, dx);
+  TOROID_CHOOSE(gradient_lanes, strip, forward, x, dy, strip, forward, terms, dx);
 }
 TOROID_CLONES void gradient_strip(const BFloat16* x, const BFloat16* dy, const Strip& strip,
                                   const Forward& forward, const Terms& terms, BFloat16* dx) {
-  gradient_lanes(x, dy, strip, forward, terms, dx);
+  TOROID_CHOOSE(gradient_lanes, strip, forward, x, dy, strip, forward, terms, dx);
 }
 
 template <class T>

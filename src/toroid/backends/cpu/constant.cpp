@@ -4,6 +4,7 @@
 
 #include "toroid/backends/cpu/kernels.h"
 #include "toroid/backends/cpu/parallel.h"
+#include "toroid/backends/cpu/vectors.h"
 #include "toroid/base/error.h"
 
 namespace toroid::cpu {
@@ -44,16 +45,13 @@ TOROID_INLINE To converted(From value) {
   }
 }
 
-TOROID_CLONES void convert_range(const float* x, BFloat16* y, std::int64_t count) {
-#pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) y[i] = BFloat16(x[i]);
-}
-TOROID_CLONES void convert_range(const BFloat16* x, float* y, std::int64_t count) {
-#pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) y[i] = static_cast<float>(x[i]);
-}
 template <class From, class To>
-void convert_range(const From* x, To* y, std::int64_t count) {
+inline constexpr bool is_vectorized = (std::is_same_v<From, float> &&
+                                       std::is_same_v<To, BFloat16>) ||
+                                      (std::is_same_v<From, BFloat16> && std::is_same_v<To, float>);
+
+template <class From, class To>
+void convert_each(const From* x, To* y, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) y[i] = converted<To>(x[i]);
 }
 
@@ -101,7 +99,11 @@ class ConvertKernel : public Kernel {
     const auto* x = arguments.input<From>(0);
     auto* y = arguments.output<To>();
     parallel_ranges(type_.elements(), 1, [&](std::int64_t first, std::int64_t last) {
-      convert_range(x + first, y + first, last - first);
+      if constexpr (is_vectorized<From, To>) {
+        convert_range(x + first, y + first, last - first);
+      } else {
+        convert_each(x + first, y + first, last - first);
+      }
     });
   }
 

@@ -4,6 +4,7 @@
 
 #include "toroid/backends/cpu/kernels.h"
 #include "toroid/backends/cpu/parallel.h"
+#include "toroid/backends/cpu/vectors.h"
 #include "toroid/base/error.h"
 
 namespace toroid::cpu {
@@ -71,10 +72,13 @@ TOROID_CLONES void binary(BinaryKind kind, Pair in, float* y, std::int64_t first
 // The gradients of branches that meet are added in bf16 too; nothing else is done in it here.
 TOROID_CLONES void add(const BFloat16* a, const BFloat16* b, BFloat16* y, std::int64_t first,
                        std::int64_t last) {
-#pragma omp simd
-  for (std::int64_t i = first; i < last; ++i) {
-    y[i] = BFloat16(static_cast<float>(a[i]) + static_cast<float>(b[i]));
-  }
+  for_each_lanes(first, last, [=](auto whole, std::int64_t i, std::int64_t n) TOROID_INLINE_LAMBDA {
+    Lanes sum, other;
+    load_lanes<whole.value>(a + i, n, sum);
+    load_lanes<whole.value>(b + i, n, other);
+    sum += other;
+    store_lanes<whole.value>(sum, n, y + i);
+  });
 }
 
 class Bf16AddKernel : public Kernel {

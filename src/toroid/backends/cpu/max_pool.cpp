@@ -3,6 +3,7 @@
 #include "toroid/backends/cpu/kernels.h"
 #include "toroid/backends/cpu/parallel.h"
 #include "toroid/backends/cpu/pooling.h"
+#include "toroid/backends/cpu/vectors.h"
 
 namespace toroid::cpu {
 namespace {
@@ -13,16 +14,17 @@ TOROID_INLINE void pool(const PoolGeometry& g, const T* x, std::int64_t example,
   for (std::int64_t i = 0; i < g.oh; ++i) {
     for (std::int64_t j = 0; j < g.ow; ++j, y += g.c) {
       const PoolRectangle r = g.inside(i, j);
-      std::copy_n(g.pixel(x, example, r.top, r.left), g.c, y);
-      for (std::int64_t a = r.top; a < r.bottom; ++a) {
-        for (std::int64_t b = r.left; b < r.right; ++b) {
-          const T* from = g.pixel(x, example, a, b);
-#pragma omp simd
-          for (std::int64_t k = 0; k < g.c; ++k) {
-            y[k] = static_cast<float>(from[k]) > static_cast<float>(y[k]) ? from[k] : y[k];
+      for_each_lanes(0, g.c, [&](auto whole, std::int64_t c, std::int64_t n) TOROID_INLINE_LAMBDA {
+        Lanes best, value;
+        load_lanes<whole.value>(g.pixel(x, example, r.top, r.left) + c, n, best);
+        for (std::int64_t a = r.top; a < r.bottom; ++a) {
+          for (std::int64_t b = r.left; b < r.right; ++b) {
+            load_lanes<whole.value>(g.pixel(x, example, a, b) + c, n, value);
+            best = value > best ? value : best;
           }
         }
-      }
+        store_lanes<whole.value>(best, n, y + c);
+      });
     }
   }
 }
@@ -35,10 +37,11 @@ TOROID_CLONES void pool_example(const PoolGeometry& g, const BFloat16* x, std::i
   pool(g, x, example, y);
 }
 
-// `best` and `where` have room for c elements.
+using Places = std::int32_t __attribute__((vector_size(kLanes * sizeof(std::int32_t))));
+
 template <class T>
 TOROID_INLINE void pool_gradient(const PoolGeometry& g, const T* x, const T* dy_all,
-                                 std::int64_t example, T* dx_all, T* best, std::int32_t* where) {
+                                 std::int64_t example, T* dx_all) {
   const T* dy = dy_all + example * g.oh * g.ow * g.c;
   const T* picture = g.pixel(x, example, 0, 0);
   T* dx = dx_all + example * g.h * g.w * g.c;
@@ -46,36 +49,33 @@ TOROID_INLINE void pool_gradient(const PoolGeometry& g, const T* x, const T* dy_
   for (std::int64_t i = 0; i < g.oh; ++i) {
     for (std::int64_t j = 0; j < g.ow; ++j, dy += g.c) {
       const PoolRectangle r = g.inside(i, j);
-      std::copy_n(g.pixel(x, example, r.top, r.left), g.c, best);
-      std::fill_n(where, g.c, static_cast<std::int32_t>(r.top * g.w + r.left));
-      for (std::int64_t a = r.top; a < r.bottom; ++a) {
-        for (std::int64_t b = r.left; b < r.right; ++b) {
-          const auto here = static_cast<std::int32_t>(a * g.w + b);
-          const T* from = picture + here * g.c;
-#pragma omp simd
-          for (std::int64_t k = 0; k < g.c; ++k) {
-            const bool better = static_cast<float>(from[k]) > static_cast<float>(best[k]);
-            where[k] = better ? here : where[k];
-            best[k] = better ? from[k] : best[k];
+      for_each_lanes(0, g.c, [&](auto whole, std::int64_t c, std::int64_t n) TOROID_INLINE_LAMBDA {
+        Lanes best, value;
+        Places where = Places{} + static_cast<std::int32_t>(r.top * g.w + r.left);
+        load_lanes<whole.value>(picture + (r.top * g.w + r.left) * g.c + c, n, best);
+        for (std::int64_t a = r.top; a < r.bottom; ++a) {
+          for (std::int64_t b = r.left; b < r.right; ++b) {
+            const auto here = static_cast<std::int32_t>(a * g.w + b);
+            load_lanes<whole.value>(picture + here * g.c + c, n, value);
+            where = value > best ? Places{} + here : where;
+            best = value > best ? value : best;
           }
         }
-      }
-      for (std::int64_t k = 0; k < g.c; ++k) {
-        T& to = dx[where[k] * g.c + k];
-        to = T(static_cast<float>(to) + static_cast<float>(dy[k]));
-      }
+        for (std::int64_t k = 0; k < n; ++k) {
+          T& to = dx[where[k] * g.c + c + k];
+          to = T(static_cast<float>(to) + static_cast<float>(dy[c + k]));
+        }
+      });
     }
   }
 }
 TOROID_CLONES void pool_gradient_example(const PoolGeometry& g, const float* x, const float* dy,
-                                         std::int64_t example, float* dx, float* best,
-                                         std::int32_t* where) {
-  pool_gradient(g, x, dy, example, dx, best, where);
+                                         std::int64_t example, float* dx) {
+  pool_gradient(g, x, dy, example, dx);
 }
 TOROID_CLONES void pool_gradient_example(const PoolGeometry& g, const BFloat16* x,
-                                         const BFloat16* dy, std::int64_t example, BFloat16* dx,
-                                         BFloat16* best, std::int32_t* where) {
-  pool_gradient(g, x, dy, example, dx, best, where);
+                                         const BFloat16* dy, std::int64_t example, BFloat16* dx) {
+  pool_gradient(g, x, dy, example, dx);
 }
 
 template <class T>
@@ -100,28 +100,18 @@ template <class T>
 class MaxPoolGradientKernel : public Kernel {
  public:
   explicit MaxPoolGradientKernel(const NodeContext& context)
-      : g_(context.op<MaxPoolGradient>(), context.inputs[0].shape, context.input_layouts[0]),
-        per_thread_(aligned(static_cast<std::size_t>(g_.c) * sizeof(float))) {}
+      : g_(context.op<MaxPoolGradient>(), context.inputs[0].shape, context.input_layouts[0]) {}
 
   void run(const Arguments& arguments) override {
     const auto *x = arguments.input<T>(0), *dy = arguments.input<T>(1);
     auto* dx = arguments.output<T>();
     parallel_ranges(g_.n, g_.h * g_.w * g_.c, [&](std::int64_t first, std::int64_t last) {
-      const std::size_t offset = 2 * per_thread_ * static_cast<std::size_t>(omp_get_thread_num());
-      auto* best = arguments.scratch_at<T>(offset);
-      auto* where = arguments.scratch_at<std::int32_t>(offset + per_thread_);
-      for (std::int64_t n = first; n < last; ++n) {
-        pool_gradient_example(g_, x, dy, n, dx, best, where);
-      }
+      for (std::int64_t n = first; n < last; ++n) pool_gradient_example(g_, x, dy, n, dx);
     });
-  }
-  std::size_t scratch_bytes() const override {
-    return 2 * per_thread_ * static_cast<std::size_t>(omp_get_max_threads());
   }
 
  private:
   PoolGeometry g_;
-  std::size_t per_thread_;
 };
 
 }  // namespace

@@ -2,16 +2,19 @@
 
 #include "toroid/backends/cpu/kernels.h"
 #include "toroid/backends/cpu/parallel.h"
+#include "toroid/backends/cpu/vectors.h"
 
 namespace toroid::cpu {
 namespace {
 
 template <class T>
 TOROID_INLINE void relu_range(const T* x, T* y, std::int64_t first, std::int64_t last) {
-#pragma omp simd
-  for (std::int64_t i = first; i < last; ++i) {
-    y[i] = static_cast<float>(x[i]) < 0 ? T(0.0F) : x[i];  // NaN stays
-  }
+  for_each_lanes(first, last, [=](auto whole, std::int64_t i, std::int64_t n) TOROID_INLINE_LAMBDA {
+    Lanes value;
+    load_lanes<whole.value>(x + i, n, value);
+    value = value < 0 ? Lanes{} : value;  // NaN stays
+    store_lanes<whole.value>(value, n, y + i);
+  });
 }
 TOROID_CLONES void relu(const float* x, float* y, std::int64_t first, std::int64_t last) {
   relu_range(x, y, first, last);
@@ -31,15 +34,18 @@ struct Terms {
 template <std::int64_t kCount, class T>
 TOROID_INLINE void gradient_range(const Terms<T>& terms, T* dx, std::int64_t first,
                                   std::int64_t last) {
-  const T *a = terms.dy[0], *b = terms.dy[1], *c = terms.dy[2], *d = terms.dy[3], *y = terms.y;
-#pragma omp simd
-  for (std::int64_t i = first; i < last; ++i) {
-    auto sum = static_cast<float>(a[i]);
-    if constexpr (kCount > 1) sum += static_cast<float>(b[i]);
-    if constexpr (kCount > 2) sum += static_cast<float>(c[i]);
-    if constexpr (kCount > 3) sum += static_cast<float>(d[i]);
-    dx[i] = T(static_cast<float>(y[i]) > 0 ? sum : 0.0F);
-  }
+  const Terms<T> t = terms;
+  for_each_lanes(first, last, [=](auto whole, std::int64_t i, std::int64_t n) TOROID_INLINE_LAMBDA {
+    Lanes sum, other;
+    load_lanes<whole.value>(t.dy[0] + i, n, sum);
+    for (std::int64_t k = 1; k < kCount; ++k) {
+      load_lanes<whole.value>(t.dy[k] + i, n, other);
+      sum += other;
+    }
+    load_lanes<whole.value>(t.y + i, n, other);
+    sum = other > 0 ? sum : Lanes{};
+    store_lanes<whole.value>(sum, n, dx + i);
+  });
 }
 template <class T>
 TOROID_INLINE void any_gradient_range(const Terms<T>& terms, T* dx, std::int64_t first,

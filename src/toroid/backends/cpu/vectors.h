@@ -20,11 +20,6 @@ using Halves =
     std::uint16_t __attribute__((vector_size(kLanes * sizeof(std::uint16_t)), may_alias));
 }  // namespace detail
 
-/// x repeated.
-TOROID_INLINE void fill(Lanes& lanes, float x) {
-  lanes = x - Lanes{};
-}
-
 TOROID_INLINE void load(const float* from, Lanes& to) {
   std::memcpy(&to, from, sizeof(to));
 }
@@ -48,18 +43,46 @@ TOROID_INLINE void store(const Lanes& from, BFloat16* to) {
   std::memcpy(static_cast<void*>(to), &halves, sizeof(halves));
 }
 
-/// The same for the first `count` lanes; the rest are 0, or not stored.
-template <class T>
-TOROID_INLINE void load_some(const T* from, std::int64_t count, Lanes& to) {
-  T all[kLanes] = {};
-  std::memcpy(static_cast<void*>(all), from, static_cast<std::size_t>(count) * sizeof(T));
-  load(all, to);
+/// All lanes, or the first `count`: the rest are loaded as 0, and not stored. Loops over rows or
+/// elements are compiled for whole registers and for parts apart, as what is known outside a loop
+/// does not stay in registers across the calls that parts need.
+template <bool kWhole, class T>
+TOROID_INLINE void load_lanes(const T* from, std::int64_t count, Lanes& to) {
+  if constexpr (kWhole) {
+    load(from, to);
+  } else {
+    T all[kLanes] = {};
+    std::memcpy(static_cast<void*>(all), from, static_cast<std::size_t>(count) * sizeof(T));
+    load(all, to);
+  }
 }
-template <class T>
-TOROID_INLINE void store_some(const Lanes& from, std::int64_t count, T* to) {
-  T all[kLanes];
-  store(from, all);
-  std::memcpy(static_cast<void*>(to), all, static_cast<std::size_t>(count) * sizeof(T));
+template <bool kWhole, class T>
+TOROID_INLINE void store_lanes(const Lanes& from, std::int64_t count, T* to) {
+  if constexpr (kWhole) {
+    store(from, to);
+  } else {
+    T all[kLanes];
+    store(from, all);
+    std::memcpy(static_cast<void*>(to), all, static_cast<std::size_t>(count) * sizeof(T));
+  }
 }
+
+/// Whether a loop's body runs on whole registers: its first argument.
+template <bool kValue>
+struct Whole {
+  static constexpr bool value = kValue;
+};
+
+/// Calls f(Whole<...>, i, lanes) for the elements first..last-1, a register at a time. f must be
+/// declared TOROID_INLINE_LAMBDA.
+template <class F>
+TOROID_INLINE void for_each_lanes(std::int64_t first, std::int64_t last, F&& f) {
+  std::int64_t i = first;
+  for (; i + kLanes <= last; i += kLanes) f(Whole<true>{}, i, kLanes);
+  if (i < last) f(Whole<false>{}, i, last - i);
+}
+
+void convert_range(const float* from, BFloat16* to, std::int64_t count);
+void convert_range(const BFloat16* from, float* to, std::int64_t count);
 
 }  // namespace toroid::cpu
