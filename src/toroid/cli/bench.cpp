@@ -104,6 +104,7 @@ int run(Flags flags) {
   step.model = find_model(step.model).name;
   step.image_height = step.image_width = flags.size;
   step.batch_norm_batch = step.global_batch;
+  step.bf16 = flags.dtype == "bf16";
   const StepBenchResult result = bench_step(flags.bench);
   if (!flags.profile.empty()) write_chrome_trace(flags.profile, trace_events(result));
   flags.json ? print_json(flags, result) : print_table(flags, result);

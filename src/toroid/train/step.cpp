@@ -10,7 +10,9 @@
 #include "toroid/passes/autodiff.h"
 #include "toroid/passes/dead_code.h"
 #include "toroid/passes/fusion.h"
+#include "toroid/passes/gradient_fusion.h"
 #include "toroid/passes/gradient_reduction.h"
+#include "toroid/passes/mixed_precision.h"
 #include "toroid/train/accumulation.h"
 #include "toroid/train/step_update.h"
 #include "toroid/train/weight_average.h"
@@ -18,13 +20,16 @@
 namespace toroid {
 namespace {
 
-Graph optimized(const Graph& graph) {
-  return start_collectives_early(fuse_batch_norm(remove_dead_code(graph)));
+Graph optimized(Graph graph, const StepOptions& options) {
+  graph = fuse_relu_gradients(fuse_batch_norm(remove_dead_code(graph)));
+  if (options.bf16) graph = mixed_precision(graph);
+  return start_collectives_early(graph);
 }
 
 // Without the training's collectives.
-Graph inference(const Graph& graph) {
-  return fuse_batch_norm(remove_dead_code(graph));
+Graph inference(Graph graph, const StepOptions& options) {
+  graph = fuse_batch_norm(remove_dead_code(graph));
+  return options.bf16 ? mixed_precision(graph) : graph;
 }
 
 class StepBuilder {
@@ -127,7 +132,7 @@ Graph StepBuilder::train() {
   sums.gradients = parameter_gradients(local.loss);
   sums.statistics = group_sums(net_);
   add_update(builder_, options_, declared(), sums);
-  return optimized(builder_.finish());
+  return optimized(builder_.finish(), options_);
 }
 
 Graph StepBuilder::accumulate() {
@@ -138,7 +143,7 @@ Graph StepBuilder::accumulate() {
   sums.gradients = parameter_gradients(sums.metrics.loss);
   sums.statistics = group_sums(net_);
   toroid::accumulate(builder_, declared(), options_.dtype, sums);
-  return optimized(builder_.finish());
+  return optimized(builder_.finish(), options_);
 }
 
 std::vector<Value> StepBuilder::parameter_gradients(Value loss_sum) {
@@ -164,12 +169,12 @@ Graph StepBuilder::evaluate() {
   builder_.output("logits", outputs, true);
   builder_.output("ids", builder_.input(InputKind::kBatch, "ids", {DType::u32, Shape{slots_}}),
                   true);
-  return inference(builder_.finish());
+  return inference(builder_.finish(), options_);
 }
 
 Graph StepBuilder::predict() {
   builder_.output("logits", logits(), true);
-  return inference(builder_.finish());
+  return inference(builder_.finish(), options_);
 }
 
 ModelVariables StepBuilder::variables() {
@@ -202,7 +207,7 @@ Graph build_apply_graph(const StepOptions& options) {
   StepSums sums = take_accumulated(builder, model, options.dtype);
   sums.metrics = reduce_metrics(builder, options, sums.metrics);
   add_update(builder, options, model, sums);
-  return optimized(builder.finish());
+  return optimized(builder.finish(), options);
 }
 
 Graph build_evaluate_graph(const StepOptions& options) {

@@ -18,7 +18,8 @@ struct StepOptions {
   std::int64_t image_height = 0, image_width = 0, channels = 0;
   std::int64_t global_batch = 0;  ///< examples of one update, over all replicas
   int replicas = 1;               ///< the data axis
-  DType dtype = DType::f32;       ///< f64 with the reference backend
+  DType dtype = DType::f32;       ///< of variables; f64 with the reference backend
+  bool bf16 = false;              ///< convolutions and what is between them (mixed_precision.h)
   std::int64_t batch_norm_batch = 64;
   bool zero_init_last_gamma = false;
   double label_smoothing = 0;
