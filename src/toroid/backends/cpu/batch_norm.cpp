@@ -71,7 +71,7 @@ class StatisticsKernel : public Kernel {
  public:
   explicit StatisticsKernel(const NodeContext& context)
       : strips_(context.inputs[0].shape, context.input_layouts[0],
-                context.op<BatchNormStatistics>().groups),
+                context.op<BatchNormStatistics>().groups, context.inputs.size() == 2),
         weighted_(context.inputs.size() == 2),
         doubles_(aligned(static_cast<std::size_t>(strips_.width()) * sizeof(double))) {}
 
@@ -86,15 +86,14 @@ class StatisticsKernel : public Kernel {
       std::fill_n(part.moment, strips_.width(), 0.0);
       const std::int64_t base = block * strips_.width();
       double total = 0;
-      strips_.for_each(
-          group, block, first, last, rows_at_once(strips_.width()), [&](const Strip& strip) {
-            const double weight = weighted_ ? weights[strip.example] : 1;
-            if (weight == 0) return;
-            const std::int64_t c = strip.channel - base;
-            if (c == 0) total = *part.count;
-            add_strip(x, strip, weight, total, {nullptr, part.mean + c, part.moment + c});
-            if (c == 0) *part.count += weight * static_cast<double>(strip.rows);
-          });
+      strips_.for_each(group, block, first, last, [&](const Strip& strip) {
+        const double weight = weighted_ ? weights[strip.example] : 1;
+        if (weight == 0) return;
+        const std::int64_t c = strip.channel - base;
+        if (c == 0) total = *part.count;
+        add_strip(x, strip, weight, total, {nullptr, part.mean + c, part.moment + c});
+        if (c == 0) *part.count += weight * static_cast<double>(strip.rows);
+      });
     });
     for (std::int64_t unit = 0; unit < strips_.groups() * strips_.blocks(); ++unit) {
       combine(arguments, unit);
@@ -193,7 +192,8 @@ class ApplyKernel : public Kernel {
   explicit ApplyKernel(const NodeContext& context)
       : op_(context.op<BatchNormApply>()),
         at_(op_.operands()),
-        strips_(context.inputs[0].shape, context.input_layouts[0], context.inputs[1].shape[0]),
+        strips_(context.inputs[0].shape, context.input_layouts[0], context.inputs[1].shape[0],
+                false),
         statistic_bytes_(aligned(static_cast<std::size_t>(strips_.groups() * strips_.channels()) *
                                  sizeof(float))) {}
 
@@ -206,7 +206,7 @@ class ApplyKernel : public Kernel {
     auto* y = arguments.output<T>();
     strips_.for_all_rows(
         [&](std::int64_t group, std::int64_t block, std::int64_t first, std::int64_t last) {
-          strips_.for_each(group, block, first, last, kRowsAtOnce, [&](const Strip& strip) {
+          strips_.for_each(group, block, first, last, [&](const Strip& strip) {
             const std::int64_t c = group * channels + strip.channel;
             apply_strip(x, residual, strip,
                         {affine.mean + c, affine.scale + c, affine.shift + c, affine.relu}, y);
@@ -220,8 +220,6 @@ class ApplyKernel : public Kernel {
   }
 
  private:
-  static constexpr std::int64_t kRowsAtOnce = 64;
-
   Affine prepare(const Arguments& arguments) const {
     const auto* variance = arguments.input<float>(2);
     const float* gamma = optional(arguments, at_.gamma);

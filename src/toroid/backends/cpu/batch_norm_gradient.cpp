@@ -101,7 +101,8 @@ class GradientSumsKernel : public Kernel {
   explicit GradientSumsKernel(const NodeContext& context)
       : op_(context.op<BatchNormGradientSums>()),
         at_(op_.operands()),
-        strips_(context.inputs[0].shape, context.input_layouts[0], context.inputs[2].shape[0]),
+        strips_(context.inputs[0].shape, context.input_layouts[0], context.inputs[2].shape[0],
+                false),
         statistic_bytes_(aligned(static_cast<std::size_t>(strips_.groups() * strips_.channels()) *
                                  sizeof(float))),
         doubles_(aligned(static_cast<std::size_t>(strips_.width()) * sizeof(double))) {}
@@ -118,7 +119,7 @@ class GradientSumsKernel : public Kernel {
       double *sum_dy = sums(arguments, task), *sum_dy_x = sums(arguments, task, 1);
       std::fill_n(sum_dy, width, 0.0);
       std::fill_n(sum_dy_x, width, 0.0);
-      strips_.for_each(group, block, first, last, rows_at_once(width), [&](const Strip& strip) {
+      strips_.for_each(group, block, first, last, [&](const Strip& strip) {
         const std::int64_t c = strip.channel - block * width;
         const std::int64_t g = group * channels + strip.channel;
         add_strip(x, dy, strip, {mean + g, scale + g, shift + g, op_.relu}, sum_dy + c,
@@ -200,7 +201,8 @@ class InputGradientKernel : public Kernel {
   explicit InputGradientKernel(const NodeContext& context)
       : op_(context.op<BatchNormInputGradient>()),
         at_(op_.operands()),
-        strips_(context.inputs[0].shape, context.input_layouts[0], context.inputs[2].shape[0]),
+        strips_(context.inputs[0].shape, context.input_layouts[0], context.inputs[2].shape[0],
+                op_.weights),
         statistic_bytes_(aligned(static_cast<std::size_t>(strips_.groups() * strips_.channels()) *
                                  sizeof(float))) {}
 
@@ -212,7 +214,7 @@ class InputGradientKernel : public Kernel {
     auto* dx = arguments.output<T>();
     strips_.for_all_rows([&](std::int64_t group, std::int64_t block, std::int64_t first,
                              std::int64_t last) {
-      strips_.for_each(group, block, first, last, kRowsAtOnce, [&](const Strip& strip) {
+      strips_.for_each(group, block, first, last, [&](const Strip& strip) {
         const std::int64_t g = group * strips_.channels() + strip.channel;
         const Forward forward{mean + g, per_channel(arguments, 0) + g,
                               per_channel(arguments, 1) + g, op_.relu};
@@ -228,8 +230,6 @@ class InputGradientKernel : public Kernel {
   }
 
  private:
-  static constexpr std::int64_t kRowsAtOnce = 64;
-
   float* per_channel(const Arguments& arguments, std::size_t which) const {
     return arguments.scratch_at<float>(which * statistic_bytes_);
   }

@@ -17,15 +17,24 @@ struct Strip {
   std::int64_t stride;   // from row to row, in elements
   std::int64_t lanes;    // at most kLanes
   std::int64_t channel;  // its first
-  std::int64_t example;
+  std::int64_t example;  // of the first row
 };
+
+// Rows of a strip at most. Their sums are formed in f32, in several accumulators, before they go on
+// in f64; a strip is read twice for its variance, so it shall stay in the first-level cache.
+inline constexpr std::int64_t kStripRows = 256;
 
 // An activation in equal groups of examples. Rows that belong together, a task's, are those of one
 // group and block in some examples or in a part of one.
 class Strips {
  public:
-  Strips(const Shape& x, Layout layout, std::int64_t groups)
-      : planes_(x, layout), groups_(groups), examples_(x[0] / groups) {}
+  // A strip belongs to one example where the caller says so; else it goes on into the next one
+  // where that follows in memory.
+  Strips(const Shape& x, Layout layout, std::int64_t groups, bool by_example)
+      : planes_(x, layout),
+        groups_(groups),
+        examples_(x[0] / groups),
+        run_(by_example || planes_.blocks > 1 ? planes_.pixels : examples_ * planes_.pixels) {}
 
   std::int64_t groups() const { return groups_; }
   std::int64_t channels() const { return planes_.channels(); }
@@ -33,16 +42,16 @@ class Strips {
   std::int64_t width() const { return planes_.width; }
   std::int64_t rows_per_group() const { return examples_ * planes_.pixels; }
 
-  // Calls f(strip) for the rows first..last-1 of a group's block, at most `length` rows at a time;
-  // rows count through the group's examples. Strips of the same rows follow each other.
+  // Calls f(strip) for the rows first..last-1 of a group's block, up to kStripRows at a time; rows
+  // count through the group's examples. Strips of the same rows follow each other.
   template <class F>
   TOROID_INLINE void for_each(std::int64_t group, std::int64_t block, std::int64_t first,
-                              std::int64_t last, std::int64_t length, F&& f) const {
+                              std::int64_t last, F&& f) const {
     for (std::int64_t row = first; row < last;) {
-      const std::int64_t pixel = row % planes_.pixels;
-      const std::int64_t example = group * examples_ + row / planes_.pixels;
-      const std::int64_t rows = std::min({last - row, planes_.pixels - pixel, length});
-      const std::int64_t at = planes_.at(example, block, pixel);
+      const std::int64_t pixel = row % run_, example = group * examples_ + row / planes_.pixels;
+      const std::int64_t rows = std::min({last - row, run_ - pixel, kStripRows});
+      const std::int64_t at =
+          planes_.at(group * examples_ + row / run_ * (run_ / planes_.pixels), block, pixel);
       for (std::int64_t c = 0; c < planes_.width; c += kLanes) {
         f(Strip{at + c, rows, planes_.width, std::min(kLanes, planes_.width - c),
                 block * planes_.width + c, example});
@@ -88,13 +97,8 @@ class Strips {
  private:
   Planes planes_;
   std::int64_t groups_, examples_;
+  std::int64_t run_;  // rows that follow each other in memory
 };
-
-// Rows whose sums are formed in f32 before they go on in f64: few enough that the strips of all
-// channels stay in the first-level cache.
-inline std::int64_t rows_at_once(std::int64_t width) {
-  return std::clamp<std::int64_t>(4096 / std::max<std::int64_t>(width, 1), 8, 64);
-}
 
 inline float inverse_deviation(float variance, double epsilon) {
   return static_cast<float>(1 / std::sqrt(static_cast<double>(variance) + epsilon));
