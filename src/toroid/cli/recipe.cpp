@@ -19,10 +19,17 @@ struct Flags {
 };
 
 // The learning rate at the start of each epoch and where it turns.
-void print_schedule(const Recipe& recipe, std::int64_t examples, std::int64_t global_batch) {
+void print_schedule(const Recipe& recipe, std::int64_t examples, int replicas) {
+  const std::int64_t global_batch = recipe.global_batch(replicas);
   const ScheduleSpan span = recipe.span(examples, global_batch);
   const Schedule schedule(recipe.schedule, span);
-  fmt::print("\n# {} examples, {} steps an epoch, {} steps in all\n# {:>9} {:>9}  learning rate\n",
+  fmt::print("\n# global batch {}: {} on each of {} replica{}\n", global_batch,
+             replica_batch(global_batch, replicas), replicas, replicas == 1 ? "" : "s");
+  if (recipe.train.accumulate > 1) {
+    fmt::print("# in {} micro-batches of up to {}\n", recipe.train.accumulate,
+               replica_batch(global_batch, static_cast<int>(recipe.train.accumulate)));
+  }
+  fmt::print("# {} examples, {} steps an epoch, {} steps in all\n# {:>9} {:>9}  learning rate\n",
              examples, span.steps_per_epoch, span.total_steps, "step", "epoch");
   const auto turning = schedule.turning_steps();
   std::set<std::int64_t> steps(turning.begin(), turning.end());
