@@ -89,16 +89,29 @@ const Tensor& batch_tensor(const Input& input, const Batch& batch) {
 }
 
 Tensor scalar_tensor(const Input& input, const Scalars& scalars) {
+  Tensor value(input.type);
+  set_scalar(input, scalars, value);
+  return value;
+}
+
+void set_scalar(const Input& input, const Scalars& scalars, Tensor& value) {
   if (input.name == "learning_rate") {
-    return Tensor::scalar(scalars.learning_rate).converted(input.type.dtype);
-  }
-  if (input.name == "step") {
+    if (value.dtype() == DType::f64) {
+      value.values<double>()[0] = scalars.learning_rate;
+    } else if (value.dtype() == DType::f32) {
+      value.values<float>()[0] = static_cast<float>(scalars.learning_rate);
+    } else {
+      value = Tensor::scalar(scalars.learning_rate).converted(value.dtype());
+    }
+  } else if (input.name == "step") {
     if (scalars.step < 0 || scalars.step > std::numeric_limits<std::int32_t>::max()) {
       fail("scalars: the step must fit i32 and not be negative, is {}", scalars.step);
     }
-    return Tensor::scalar(static_cast<std::int32_t>(scalars.step));
+    value.values<std::int32_t>()[0] = static_cast<std::int32_t>(scalars.step);
+  } else {
+    value.values<std::uint32_t>()[0] =
+        static_cast<std::uint32_t>(scalars.seed ^ (scalars.seed >> 32));
   }
-  return Tensor::scalar(static_cast<std::uint32_t>(scalars.seed ^ (scalars.seed >> 32)));
 }
 
 }  // namespace toroid

@@ -22,5 +22,7 @@ const Tensor& batch_tensor(const Input& input, const Batch& batch);
 /// The value of an input of kind kScalar, as a tensor of the input's type; Error when a step does
 /// not fit 31 bits. Of a seed, the upper and lower 32 bits are combined by exclusive or.
 Tensor scalar_tensor(const Input& input, const Scalars& scalars);
+/// The same into `value`, a scalar of the input's type.
+void set_scalar(const Input& input, const Scalars& scalars, Tensor& value);
 
 }  // namespace toroid

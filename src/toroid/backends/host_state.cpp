@@ -31,14 +31,21 @@ Tensor& HostState::tensor(const std::string& name) {
   return const_cast<Tensor&>(std::as_const(*this).tensor(name));
 }
 
+const Tensor& variable_for(const Input& input, const HostState& state) {
+  const Tensor& variable = state.tensor(input.name);
+  if (variable.type() != input.type) {
+    fail("state: the variable {} is {}, the graph reads it as {}", input.name,
+         variable.type().str(), input.type.str());
+  }
+  return variable;
+}
+
 HostState& host_state_for(const Graph& graph, State& state) {
   auto* host = dynamic_cast<HostState*>(&state);
   if (host == nullptr) fail("state: it was made by a backend that does not compute on the host");
-  for (const auto& [name, type] : state_schema(graph)) {
-    const TensorType& held = std::as_const(*host).tensor(name).type();
-    if (held != type) {
-      fail("state: the variable {} is {}, the graph reads it as {}", name, held.str(), type.str());
-    }
+  for (const Node& node : graph.nodes) {
+    const auto* input = node.op.as<Input>();
+    if (input != nullptr && input->kind == InputKind::kState) variable_for(*input, *host);
   }
   return *host;
 }

@@ -29,6 +29,10 @@ class HostState : public State {
   std::map<std::string, Tensor> tensors_;
 };
 
+/// The variable that a graph's input of kind kState reads; Error when there is none or it has
+/// another type.
+const Tensor& variable_for(const Input& input, const HostState& state);
+
 /// The state as a HostState that holds every variable the graph reads, with its type; Error naming
 /// the variable that is missing or of another type.
 HostState& host_state_for(const Graph& graph, State& state);

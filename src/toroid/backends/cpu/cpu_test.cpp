@@ -120,8 +120,10 @@ TEST(CpuKernels, LargeTensorsAgreeWithTheF64OracleOnAnyNumberOfThreads) {
       wide.push_back(is_float(operand.dtype()) ? operand.converted(DType::f64) : operand);
     }
     const auto wanted = run_case(*oracle, exact[i], wide);
-    for (const int threads : {1, 2, 3}) {
-      const auto backend = make_cpu_backend(communicator, {.threads = threads});
+    for (const CpuOptions& options :
+         {CpuOptions{.threads = 1}, CpuOptions{.threads = 2}, CpuOptions{.threads = 3},
+          CpuOptions{.threads = 2, .block_everything = 8}}) {
+      const auto backend = make_cpu_backend(communicator, options);
       const auto got = run_case(*backend, cases[i], operands);
       for (std::size_t k = 0; k < got.size(); ++k) {
         EXPECT_LT(relative_error(got[k], wanted[k]), 1e-6) << cases[i].op << " " << k;

@@ -39,11 +39,11 @@ void check_dtypes(const Graph& graph) {
   }
 }
 
-// The variables as they lie in memory, once they are known to fit the graph.
-HostState& stored_variables(const Graph& graph, State& state) {
+// The variables as they lie in memory.
+HostState& stored_variables(State& state) {
   auto* held = dynamic_cast<CpuState*>(&state);
   if (held == nullptr) fail("state: it was made by another backend");
-  return host_state_for(graph, held->stored());
+  return held->stored();
 }
 
 double now() {
@@ -191,7 +191,10 @@ void CpuExecutable::connect(const StorageAssignment& storage, std::vector<std::b
   }
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (!storage.storages[i].external()) continue;
-    external_.push_back({storage.storages[i].input_node, std::move(places[i]), Tensor()});
+    const int node = storage.storages[i].input_node;
+    const auto& input = *graph_.nodes[static_cast<std::size_t>(node)].op.as<Input>();
+    const bool scalar = input.kind == InputKind::kScalar;
+    external_.push_back({node, std::move(places[i]), scalar ? Tensor(input.type) : Tensor()});
   }
 }
 
@@ -211,14 +214,14 @@ const Outputs& CpuExecutable::run(State& state, std::span<const Batch> batches,
 }
 
 void CpuExecutable::bring_in(State& state, std::span<const Batch> batches, const Scalars& scalars) {
-  HostState& variables = stored_variables(graph_, state);
+  HostState& variables = stored_variables(state);
   const Batch* batch = only_batch(graph_, batches);
   for (ExternalInput& external : external_) {
     const auto& input = *graph_.nodes[static_cast<std::size_t>(external.node)].op.as<Input>();
     const Tensor* tensor = &external.held;
     switch (input.kind) {
       case InputKind::kState:
-        tensor = &variables.tensor(input.name);
+        tensor = &variable_for(input, variables);
         break;
       case InputKind::kBatch:
         tensor = &batch_tensor(input, *batch);
@@ -227,7 +230,7 @@ void CpuExecutable::bring_in(State& state, std::span<const Batch> batches, const
         tensor = &external.held;
         break;
       case InputKind::kScalar:
-        external.held = scalar_tensor(input, scalars);
+        set_scalar(input, scalars, external.held);
         break;
     }
     // Kernels write to no external buffer: assign_storage sees to it.
@@ -272,7 +275,7 @@ void CpuExecutable::take_outputs() {
 // Variables change only here, when nothing can fail any more. One that takes over another's old
 // value gets it from a copy.
 void CpuExecutable::apply_updates(State& state) {
-  HostState& variables = stored_variables(graph_, state);
+  HostState& variables = stored_variables(state);
   for (const Result& update : updates_) {
     const std::size_t bytes = graph_.type(update.binding->value).bytes();
     if (update.staged != nullptr) copy_bytes(update.data, update.staged, bytes);

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <oneapi/dnnl/dnnl.hpp>
-#include <unordered_map>
+#include <vector>
 
 #include "toroid/backends/cpu/onednn.h"
 #include "toroid/backends/cpu/parallel.h"
@@ -58,18 +58,25 @@ class Primitive {
   }
 
   void add(int argument, const Desc& description) {
-    arguments_.emplace(argument, dnnl::memory(description, engine_, nullptr));
+    memories_.emplace_back(description, engine_, nullptr);
+    arguments_.push_back({argument, memories_.back().get()});
   }
   std::size_t scratchpad_bytes() const { return scratchpad_bytes_; }
 
   // The buffer of an argument for the runs that follow.
   void set(int argument, const std::byte* data) {
-    arguments_.at(argument).set_data_handle(const_cast<std::byte*>(data));
+    for (std::size_t i = 0; i < arguments_.size(); ++i) {
+      if (arguments_[i].arg == argument) memories_[i].set_data_handle(const_cast<std::byte*>(data));
+    }
   }
+  // In C, since the C++ interface would copy the arguments into fresh memory each time.
   void run(std::byte* scratchpad) {
     const SerialScope scope(serial_);
     set(DNNL_ARG_SCRATCHPAD, scratchpad);
-    primitive_.execute(stream_, arguments_);
+    dnnl::error::wrap_c_api(
+        dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(arguments_.size()),
+                               arguments_.data()),
+        "cannot run a primitive");
     stream_.wait();
   }
 
@@ -79,7 +86,8 @@ class Primitive {
   dnnl::engine engine_;
   dnnl::primitive primitive_;
   std::size_t scratchpad_bytes_;
-  std::unordered_map<int, dnnl::memory> arguments_;
+  std::vector<dnnl::memory> memories_;
+  std::vector<dnnl_exec_arg_t> arguments_;  // of the same places
 };
 
 // A reorder, or nothing where both sides agree.
