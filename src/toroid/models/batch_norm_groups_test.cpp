@@ -27,10 +27,9 @@ TEST(BatchNormGroups, TheWholeGlobalBatchTilesAtAnyWorldSize) {
 }
 
 TEST(BatchNormGroups, AValueThatDoesNotTileNamesThoseThatDo) {
-  EXPECT_ERROR(
-      batch_norm_groups({.global_batch = 12, .replicas = 3, .batch_norm_batch = 5}),
-      "model.batch_norm_batch = 5: groups of that many examples do not tile a batch "
-      "of 12 over 3 replicas of 4; possible: 1, 2, 4, 12");
+  EXPECT_ERROR(batch_norm_groups({.global_batch = 12, .replicas = 3, .batch_norm_batch = 5}),
+               "model.batch_norm_batch = 5: groups of that many examples do not tile a batch "
+               "of 12 over 3 replicas of 4; possible: 1, 2, 4, 12");
   EXPECT_ERROR(batch_norm_groups({.global_batch = 8, .replicas = 2, .batch_norm_batch = 0}),
                "possible: 1, 2, 4, 8");
 }

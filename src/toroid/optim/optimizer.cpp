@@ -125,7 +125,8 @@ double learning_rate_multiplier(const std::map<std::string, double>& multipliers
 
 void check_multipliers(const std::map<std::string, double>& multipliers,
                        std::span<const std::string> parameters) {
-  for (const auto& [pattern, value] : multipliers) {
+  for (const auto& entry : multipliers) {
+    const std::string& pattern = entry.first;
     const bool used = std::any_of(parameters.begin(), parameters.end(),
                                   [&](const std::string& name) { return matches(pattern, name); });
     if (!used) {

@@ -192,11 +192,9 @@ std::string print_toml(const RecipeValue& value) {
           out << toml::node_view<toml::node>(array);
         } else if constexpr (std::is_same_v<T, std::vector<double>>) {
           out << fmt::format("[{}]", fmt::join(v, ", "));
-        } else if constexpr (std::is_same_v<T, double>) {
-          out << print(v);
-        } else if constexpr (std::is_same_v<T, std::map<std::string, double>>) {
-          out << print(v);
-        } else if constexpr (std::is_same_v<T, std::vector<RecipeTable>>) {
+        } else if constexpr (std::is_same_v<T, double> ||
+                             std::is_same_v<T, std::map<std::string, double>> ||
+                             std::is_same_v<T, std::vector<RecipeTable>>) {
           out << print(v);
         } else {
           const toml::value<T> node(v);
