@@ -8,7 +8,9 @@
 #include "toroid/backends/xla/xla.h"
 #include "toroid/base/error.h"
 #include "toroid/base/log.h"
+#include "toroid/base/machine.h"
 #include "toroid/base/nearest.h"
+#include "toroid/base/parallel.h"
 #include "toroid/train/weight_average.h"
 
 namespace toroid {
@@ -110,9 +112,11 @@ Executable& Engine::predict() {
 }
 
 void Engine::initialize(std::uint64_t seed) {
-  for (const Variable& variable : variables_) {
-    state_->write(variable.name, initial_value(variable, seed));
-  }
+  // Each variable draws from a stream of its own.
+  std::vector<Tensor> values(variables_.size());
+  parallel_for(values.size(), usable_threads(),
+               [&](std::size_t i) { values[i] = initial_value(variables_[i], seed); });
+  for (std::size_t i = 0; i < values.size(); ++i) state_->write(variables_[i].name, values[i]);
   start_averages();
 }
 

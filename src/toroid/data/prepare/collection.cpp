@@ -9,6 +9,7 @@
 #include "toroid/base/error.h"
 #include "toroid/base/file.h"
 #include "toroid/base/machine.h"
+#include "toroid/base/parallel.h"
 #include "toroid/base/random.h"
 #include "toroid/base/utf8.h"
 #include "toroid/data/example.h"

@@ -50,7 +50,4 @@ void split_by_fraction(Collection& collection, double fraction, std::uint64_t se
 /// shuffled over the shards by seed; the bytes do not depend on the number of jobs.
 DatasetInfo write_collection(const Collection& collection, const PrepareOptions& options);
 
-/// Calls f(0) .. f(n-1) on up to `threads` threads; throws what the lowest failing index threw.
-void parallel_for(std::size_t n, int threads, const std::function<void(std::size_t)>& f);
-
 }  // namespace toroid

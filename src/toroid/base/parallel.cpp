@@ -1,9 +1,10 @@
+#include "toroid/base/parallel.h"
+
 #include <atomic>
 #include <exception>
 #include <mutex>
 #include <thread>
-
-#include "toroid/data/prepare/collection.h"
+#include <vector>
 
 namespace toroid {
 
