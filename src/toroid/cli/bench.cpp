@@ -48,6 +48,7 @@ void print_json(const Flags& flags, const StepBenchResult& result) {
                       {"step_ms", result.median_ms},
                       {"steps_ms", result.step_ms},
                       {"start_s", result.start_s},
+                      {"first_step_s", result.first_step_s},
                       {"parameters", result.parameters},
                       {"arena_mb", mb(result.memory.arena)},
                       {"live_mb", mb(result.memory.live)},
@@ -64,7 +65,8 @@ void print_table(const Flags& flags, const StepBenchResult& result) {
   fmt::print("{} {}x{} batch {} {}: {:.2f} images/s, {:.1f} ms a step (median of {})\n", step.model,
              flags.size, flags.size, step.global_batch, flags.dtype, result.images_per_s,
              result.median_ms, result.step_ms.size());
-  fmt::print("first step after {:.2f} s; {} parameters\n", result.start_s, result.parameters);
+  fmt::print("first step begun after {:.2f} s, took {:.2f} s; {} parameters\n", result.start_s,
+             result.first_step_s, result.parameters);
   fmt::print(
       "memory: {:.0f} MB resident at most; arena {:.0f} MB ({:.0f} in use at {}), "
       "variables {:.0f} MB\n",

@@ -31,7 +31,8 @@ struct StepBenchResult {
   std::vector<double> step_ms;  ///< of each timed step, in their order
   double median_ms = 0;
   double images_per_s = 0;      ///< of the median step
-  double start_s = 0;           ///< from the options to the end of the first step
+  double start_s = 0;           ///< from the options to the beginning of the first step
+  double first_step_s = 0;      ///< which meets its memory for the first time
   std::int64_t parameters = 0;  ///< trained ones
   double state_mb = 0;          ///< variables, in 10^6 bytes
   double rss_mb = 0;            ///< the process's largest resident set, in 10^6 bytes
