@@ -43,7 +43,9 @@ const std::vector<Rule>& rules() {
   static const std::vector<Rule> all{
       {"sgd", {.name = "sgd"}},
       {"sgd_decay", {.name = "sgd", .weight_decay = 0.01}, 0.1},
+      {"sgd_nesterov", {.name = "sgd", .nesterov = true, .weight_decay = 0.01}},
       {"adam_decay", {.name = "adam", .weight_decay = 0.01}, 0.1},
+      {"adamw_decay", {.name = "adamw", .weight_decay = 0.1}},
   };
   return all;
 }
@@ -128,6 +130,7 @@ Metadata metadata(const StepOptions& options, std::size_t steps) {
           {"optimizer", optimizer.name},
           {"learning_rate", fmt::format("{}", kLearningRate)},
           {"momentum", fmt::format("{}", optimizer.momentum)},
+          {"nesterov", optimizer.nesterov ? "1" : "0"},
           {"beta1", fmt::format("{}", optimizer.beta1)},
           {"beta2", fmt::format("{}", optimizer.beta2)},
           {"epsilon", fmt::format("{}", optimizer.epsilon)},

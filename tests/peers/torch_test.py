@@ -63,9 +63,11 @@ class Training:
                   {"params": others, "weight_decay": 0}]
         rate = self.number("learning_rate")
         if self.info["optimizer"] == "sgd":
-            return torch.optim.SGD(groups, rate, momentum=self.number("momentum"))
+            return torch.optim.SGD(groups, rate, momentum=self.number("momentum"),
+                                   nesterov=bool(self.number("nesterov")))
         betas = self.number("beta1"), self.number("beta2")
-        return torch.optim.Adam(groups, rate, betas, self.number("epsilon"))
+        kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[self.info["optimizer"]]
+        return kind(groups, rate, betas, self.number("epsilon"))
 
     def run(self):
         self.predict()
@@ -156,7 +158,7 @@ class Torch(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([PROGRAM, backend, folder], check=True)
             files = sorted(pathlib.Path(folder).iterdir())
-            self.assertEqual(len(files), 9)
+            self.assertEqual(len(files), 15)
             for path in files:
                 for kind, error in Training(path).run().items():
                     largest[kind] = max(largest[kind], error)
