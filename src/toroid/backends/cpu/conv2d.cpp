@@ -12,7 +12,7 @@ namespace {
 bool winograd_pays(const ConvolutionGeometry& g) {
   const Shape& k = g.kernel;
   return g.dtype == DType::f32 && g.groups == 1 && k[0] == 3 && k[1] == 3 &&
-         g.stride == std::array<std::int64_t, 2>{1, 1} && std::min(k[2], k[3]) >= 64;
+         g.stride == std::array<std::int64_t, 2>{1, 1} && std::min(k[2], k[3]) >= 32;
 }
 
 template <class ConvolutionOp>
