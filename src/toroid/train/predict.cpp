@@ -72,7 +72,7 @@ std::vector<Prediction> predict(const Run& run, const BackendOptions& backend_op
     for (std::size_t r = 0; r < replicas; ++r) {
       batches.push_back(batch_of(part.subspan(std::min(r * slots, part.size())), slots, options));
     }
-    const Outputs outputs = engine.predict().run(engine.state(), batches, {});
+    const Outputs& outputs = engine.predict().run(engine.state(), batches, {});
     const Tensor logits = outputs.at("logits").converted(DType::f64);
     const std::size_t count = std::min(slots * replicas, part.size());
     const auto classes = static_cast<std::size_t>(options.classes);
