@@ -11,6 +11,15 @@
 
 namespace toroid {
 
+/// Sanitizers make large networks too slow to test.
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+inline constexpr bool kSanitized = __has_feature(address_sanitizer);
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
 /// A quick network of three classes on 8x8 pictures, in f64.
 inline StepOptions small_options(std::string model, int replicas) {
   StepOptions options;

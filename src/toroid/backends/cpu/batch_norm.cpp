@@ -12,65 +12,64 @@ struct Moments {
   double *count, *mean, *moment;
 };
 
-template <bool kWhole, class T>
-TOROID_INLINE void add_lanes(const T* x, const Strip& strip, double weight, double total,
-                             Moments part) {
+template <class Mode, class T>
+TOROID_INLINE void add_rows(const T* x, const Strip& strip, double weight, double total,
+                            Moments part) {
+  constexpr std::int64_t kParts = Mode::kParts;
   const T* from = x + strip.at;
   const std::int64_t stride = strip.stride, rows = strip.rows, lanes = strip.lanes;
-  const auto get = [=](std::int64_t row, Lanes& to)
-                       TOROID_INLINE_LAMBDA { load_lanes<kWhole>(from + row * stride, lanes, to); };
-  // Four sums at a time: an addition must wait for the one before it in the same sum.
-  Lanes sum[4] = {}, square[4] = {}, value;
+  // Several sums at a time: an addition must wait for the one before it in the same sum.
+  constexpr std::int64_t kSums = 4;
+  Lanes sums[kSums][kParts] = {}, squares[kSums][kParts] = {}, value[kParts], mean[kParts];
+  const auto add = [&](std::int64_t row, std::int64_t k) TOROID_INLINE_LAMBDA {
+    load_row<Mode>(from + row * stride, lanes, value);
+    for (std::int64_t p = 0; p < kParts; ++p) sums[k][p] += value[p];
+  };
+  const auto add_square = [&](std::int64_t row, std::int64_t k) TOROID_INLINE_LAMBDA {
+    load_row<Mode>(from + row * stride, lanes, value);
+    for (std::int64_t p = 0; p < kParts; ++p) {
+      value[p] -= mean[p];
+      squares[k][p] += value[p] * value[p];
+    }
+  };
   std::int64_t r = 0;
-  for (; r + 4 <= rows; r += 4) {
-    for (std::int64_t k = 0; k < 4; ++k) {
-      get(r + k, value);
-      sum[k] += value;
-    }
+  for (; r + kSums <= rows; r += kSums) {
+    for (std::int64_t k = 0; k < kSums; ++k) add(r + k, k);
   }
-  for (; r < rows; ++r) {
-    get(r, value);
-    sum[0] += value;
+  for (; r < rows; ++r) add(r, 0);
+  for (std::int64_t p = 0; p < kParts; ++p) {
+    mean[p] = ((sums[0][p] + sums[1][p]) + (sums[2][p] + sums[3][p])) / static_cast<float>(rows);
   }
-  const Lanes mean = ((sum[0] + sum[1]) + (sum[2] + sum[3])) / static_cast<float>(strip.rows);
-  for (r = 0; r + 4 <= rows; r += 4) {
-    for (std::int64_t k = 0; k < 4; ++k) {
-      get(r + k, value);
-      value -= mean;
-      square[k] += value * value;
-    }
+  for (r = 0; r + kSums <= rows; r += kSums) {
+    for (std::int64_t k = 0; k < kSums; ++k) add_square(r + k, k);
   }
-  for (; r < rows; ++r) {
-    get(r, value);
-    value -= mean;
-    square[0] += value * value;
-  }
-  const Lanes moment = (square[0] + square[1]) + (square[2] + square[3]);
+  for (; r < rows; ++r) add_square(r, 0);
   // Chan, Golub and LeVeque: exact for any two parts.
-  const double added = weight * static_cast<double>(strip.rows), share = added / (total + added);
-  for (std::int64_t c = 0; c < strip.lanes; ++c) {
-    const double d = static_cast<double>(mean[c]) - part.mean[c];
-    part.mean[c] += d * share;
-    part.moment[c] += weight * static_cast<double>(moment[c]) + d * d * (total * share);
+  const double added = weight * static_cast<double>(rows), share = added / (total + added);
+  for (std::int64_t p = 0; p < kParts; ++p) {
+    const Lanes moment = (squares[0][p] + squares[1][p]) + (squares[2][p] + squares[3][p]);
+    for (std::int64_t i = 0, c = p; c < lanes; ++i, c += kParts) {
+      const double d = static_cast<double>(mean[p][i]) - part.mean[c];
+      part.mean[c] += d * share;
+      part.moment[c] += weight * static_cast<double>(moment[i]) + d * d * (total * share);
+    }
   }
 }
 
 TOROID_CLONES void add_strip(const float* x, const Strip& strip, double weight, double total,
                              Moments part) {
-  if (strip.lanes == kLanes) return add_lanes<true>(x, strip, weight, total, part);
-  add_lanes<false>(x, strip, weight, total, part);
+  TOROID_FOR_STRIP(float, strip, add_rows, x, strip, weight, total, part);
 }
 TOROID_CLONES void add_strip(const BFloat16* x, const Strip& strip, double weight, double total,
                              Moments part) {
-  if (strip.lanes == kLanes) return add_lanes<true>(x, strip, weight, total, part);
-  add_lanes<false>(x, strip, weight, total, part);
+  TOROID_FOR_STRIP(BFloat16, strip, add_rows, x, strip, weight, total, part);
 }
 
 template <class T>
 class StatisticsKernel : public Kernel {
  public:
   explicit StatisticsKernel(const NodeContext& context)
-      : strips_(context.inputs[0].shape, context.input_layouts[0],
+      : strips_(context.inputs[0], context.input_layouts[0],
                 context.op<BatchNormStatistics>().groups, context.inputs.size() == 2),
         weighted_(context.inputs.size() == 2),
         doubles_(aligned(static_cast<std::size_t>(strips_.width()) * sizeof(double))) {}
@@ -144,46 +143,45 @@ struct Affine {
   bool relu;
 };
 
-template <bool kWhole, bool kResidual, bool kRelu, class T>
-TOROID_INLINE void apply_lanes(const T* x, const T* residual, const Strip& strip,
-                               const Affine& affine, T* y) {
-  Lanes mean, scale, shift, value, other;
+template <class Mode, bool kResidual, bool kRelu, class T>
+TOROID_INLINE void apply_rows(const T* x, const T* residual, const Strip& strip,
+                              const Affine& affine, T* y) {
+  constexpr std::int64_t kParts = Mode::kParts;
+  Lanes mean[kParts], scale[kParts], shift[kParts], value[kParts], other[kParts];
   const std::int64_t stride = strip.stride, lanes = strip.lanes;
-  load_lanes<kWhole>(affine.mean, lanes, mean);
-  load_lanes<kWhole>(affine.scale, lanes, scale);
-  load_lanes<kWhole>(affine.shift, lanes, shift);
+  load_per_channel<Mode>(affine.mean, lanes, mean);
+  load_per_channel<Mode>(affine.scale, lanes, scale);
+  load_per_channel<Mode>(affine.shift, lanes, shift);
   for (std::int64_t r = 0, at = strip.at; r < strip.rows; ++r, at += stride) {
-    load_lanes<kWhole>(x + at, lanes, value);
-    value = (value - mean) * scale + shift;
-    if constexpr (kResidual) {
-      load_lanes<kWhole>(residual + at, lanes, other);
-      value += other;
+    load_row<Mode>(x + at, lanes, value);
+    if constexpr (kResidual) load_row<Mode>(residual + at, lanes, other);
+    for (std::int64_t p = 0; p < kParts; ++p) {
+      value[p] = (value[p] - mean[p]) * scale[p] + shift[p];
+      if constexpr (kResidual) value[p] += other[p];
+      if constexpr (kRelu) value[p] = value[p] < 0 ? Lanes{} : value[p];  // NaN stays
     }
-    if constexpr (kRelu) value = value < 0 ? Lanes{} : value;  // NaN stays
-    store_lanes<kWhole>(value, lanes, y + at);
+    store_row<Mode>(value, lanes, y + at);
   }
 }
 
-template <bool kWhole, class T>
-TOROID_INLINE void apply_lanes(const T* x, const T* residual, const Strip& strip,
-                               const Affine& affine, T* y) {
+template <class Mode, class T>
+TOROID_INLINE void apply_rows(const T* x, const T* residual, const Strip& strip,
+                              const Affine& affine, T* y) {
   if (residual == nullptr) {
-    return affine.relu ? apply_lanes<kWhole, false, true>(x, residual, strip, affine, y)
-                       : apply_lanes<kWhole, false, false>(x, residual, strip, affine, y);
+    return affine.relu ? apply_rows<Mode, false, true>(x, residual, strip, affine, y)
+                       : apply_rows<Mode, false, false>(x, residual, strip, affine, y);
   }
-  affine.relu ? apply_lanes<kWhole, true, true>(x, residual, strip, affine, y)
-              : apply_lanes<kWhole, true, false>(x, residual, strip, affine, y);
+  affine.relu ? apply_rows<Mode, true, true>(x, residual, strip, affine, y)
+              : apply_rows<Mode, true, false>(x, residual, strip, affine, y);
 }
 
 TOROID_CLONES void apply_strip(const float* x, const float* residual, const Strip& strip,
                                const Affine& affine, float* y) {
-  if (strip.lanes == kLanes) return apply_lanes<true>(x, residual, strip, affine, y);
-  apply_lanes<false>(x, residual, strip, affine, y);
+  TOROID_FOR_STRIP(float, strip, apply_rows, x, residual, strip, affine, y);
 }
 TOROID_CLONES void apply_strip(const BFloat16* x, const BFloat16* residual, const Strip& strip,
                                const Affine& affine, BFloat16* y) {
-  if (strip.lanes == kLanes) return apply_lanes<true>(x, residual, strip, affine, y);
-  apply_lanes<false>(x, residual, strip, affine, y);
+  TOROID_FOR_STRIP(BFloat16, strip, apply_rows, x, residual, strip, affine, y);
 }
 
 template <class T>
@@ -192,8 +190,7 @@ class ApplyKernel : public Kernel {
   explicit ApplyKernel(const NodeContext& context)
       : op_(context.op<BatchNormApply>()),
         at_(op_.operands()),
-        strips_(context.inputs[0].shape, context.input_layouts[0], context.inputs[1].shape[0],
-                false),
+        strips_(context.inputs[0], context.input_layouts[0], context.inputs[1].shape[0], false),
         statistic_bytes_(aligned(static_cast<std::size_t>(strips_.groups() * strips_.channels()) *
                                  sizeof(float))) {}
 

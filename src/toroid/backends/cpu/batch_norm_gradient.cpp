@@ -15,68 +15,77 @@ struct Forward {
   bool relu;
 };
 
+// What load_gradient needs of some channels.
+template <class Mode>
+struct ForwardLanes {
+  Lanes mean[Mode::kParts], scale[Mode::kParts], shift[Mode::kParts];
+
+  TOROID_INLINE ForwardLanes(const Forward& from, std::int64_t lanes) {
+    load_per_channel<Mode>(from.mean, lanes, mean);
+    load_per_channel<Mode>(from.scale, lanes, scale);
+    load_per_channel<Mode>(from.shift, lanes, shift);
+  }
+};
+
 // dy of one row, 0 where the relu let nothing through; `centred` becomes x - mean.
-template <bool kWhole, bool kRelu, class T>
-TOROID_INLINE void load_row(const T* x, const T* dy, std::int64_t at, std::int64_t lanes,
-                            const Lanes (&forward)[3], Lanes& centred, Lanes& gradient) {
-  load_lanes<kWhole>(x + at, lanes, centred);
-  load_lanes<kWhole>(dy + at, lanes, gradient);
-  centred -= forward[0];
-  if constexpr (kRelu) gradient = centred * forward[1] + forward[2] > 0 ? gradient : Lanes{};
-}
-
-template <bool kWhole>
-TOROID_INLINE void load_forward(const Forward& from, std::int64_t lanes, Lanes (&to)[3]) {
-  load_lanes<kWhole>(from.mean, lanes, to[0]);
-  load_lanes<kWhole>(from.scale, lanes, to[1]);
-  load_lanes<kWhole>(from.shift, lanes, to[2]);
-}
-
-// Calls f<whole register, relu>(...) as the strip and the forward pass have it.
-#define TOROID_CHOOSE(f, strip, forward, ...)                                      \
-  do {                                                                             \
-    if ((strip).lanes == kLanes) {                                                 \
-      (forward).relu ? f<true, true>(__VA_ARGS__) : f<true, false>(__VA_ARGS__);   \
-    } else {                                                                       \
-      (forward).relu ? f<false, true>(__VA_ARGS__) : f<false, false>(__VA_ARGS__); \
-    }                                                                              \
-  } while (false)
-
-// Adds the sums of dy and of dy * (x - mean) over a strip's rows.
-template <bool kWhole, bool kRelu, class T>
-TOROID_INLINE void add_lanes(const T* x, const T* dy, const Strip& strip, const Forward& forward,
-                             double* sum_dy, double* sum_dy_x) {
-  Lanes terms[3], sums[2] = {}, products[2] = {}, centred, gradient;
-  const std::int64_t stride = strip.stride, lanes = strip.lanes;
-  load_forward<kWhole>(forward, lanes, terms);
-  std::int64_t r = 0, at = strip.at;
-  for (; r + 2 <= strip.rows; r += 2, at += 2 * stride) {
-    for (std::int64_t k = 0; k < 2; ++k) {
-      load_row<kWhole, kRelu>(x, dy, at + k * stride, lanes, terms, centred, gradient);
-      sums[k] += gradient;
-      products[k] += gradient * centred;
+template <class Mode, bool kRelu, class T>
+TOROID_INLINE void load_gradient(const T* x, const T* dy, std::int64_t lanes,
+                                 const ForwardLanes<Mode>& forward, Lanes (&centred)[Mode::kParts],
+                                 Lanes (&gradient)[Mode::kParts]) {
+  load_row<Mode>(x, lanes, centred);
+  load_row<Mode>(dy, lanes, gradient);
+  for (std::int64_t p = 0; p < Mode::kParts; ++p) {
+    centred[p] -= forward.mean[p];
+    if constexpr (kRelu) {
+      const Lanes y = centred[p] * forward.scale[p] + forward.shift[p];
+      gradient[p] = y > 0 ? gradient[p] : Lanes{};
     }
   }
-  if (r < strip.rows) {
-    load_row<kWhole, kRelu>(x, dy, at, lanes, terms, centred, gradient);
-    sums[0] += gradient;
-    products[0] += gradient * centred;
+}
+
+// Adds the sums of dy and of dy * (x - mean) over a strip's rows.
+template <class Mode, bool kRelu, class T>
+TOROID_INLINE void add_rows_through(const T* x, const T* dy, const Strip& strip,
+                                    const Forward& forward, double* sum_dy, double* sum_dy_x) {
+  constexpr std::int64_t kParts = Mode::kParts, kSums = 2;
+  const std::int64_t stride = strip.stride, lanes = strip.lanes;
+  const ForwardLanes<Mode> terms(forward, lanes);
+  Lanes sums[kSums][kParts] = {}, products[kSums][kParts] = {}, centred[kParts], gradient[kParts];
+  const auto add = [&](std::int64_t at, std::int64_t k) TOROID_INLINE_LAMBDA {
+    load_gradient<Mode, kRelu>(x + at, dy + at, lanes, terms, centred, gradient);
+    for (std::int64_t p = 0; p < kParts; ++p) {
+      sums[k][p] += gradient[p];
+      products[k][p] += gradient[p] * centred[p];
+    }
+  };
+  std::int64_t r = 0, at = strip.at;
+  for (; r + kSums <= strip.rows; r += kSums, at += kSums * stride) {
+    for (std::int64_t k = 0; k < kSums; ++k) add(at + k * stride, k);
   }
-  sums[0] += sums[1];
-  products[0] += products[1];
-  for (std::int64_t c = 0; c < lanes; ++c) {
-    sum_dy[c] += static_cast<double>(sums[0][c]);
-    sum_dy_x[c] += static_cast<double>(products[0][c]);
+  if (r < strip.rows) add(at, 0);
+  for (std::int64_t p = 0; p < kParts; ++p) {
+    const Lanes sum = sums[0][p] + sums[1][p], product = products[0][p] + products[1][p];
+    for (std::int64_t i = 0, c = p; c < lanes; ++i, c += kParts) {
+      sum_dy[c] += static_cast<double>(sum[i]);
+      sum_dy_x[c] += static_cast<double>(product[i]);
+    }
   }
+}
+
+template <class Mode, class T>
+TOROID_INLINE void add_rows(const T* x, const T* dy, const Strip& strip, const Forward& forward,
+                            double* sum_dy, double* sum_dy_x) {
+  forward.relu ? add_rows_through<Mode, true>(x, dy, strip, forward, sum_dy, sum_dy_x)
+               : add_rows_through<Mode, false>(x, dy, strip, forward, sum_dy, sum_dy_x);
 }
 
 TOROID_CLONES void add_strip(const float* x, const float* dy, const Strip& strip,
                              const Forward& forward, double* sum_dy, double* sum_dy_x) {
-  TOROID_CHOOSE(add_lanes, strip, forward, x, dy, strip, forward, sum_dy, sum_dy_x);
+  TOROID_FOR_STRIP(float, strip, add_rows, x, dy, strip, forward, sum_dy, sum_dy_x);
 }
 TOROID_CLONES void add_strip(const BFloat16* x, const BFloat16* dy, const Strip& strip,
                              const Forward& forward, double* sum_dy, double* sum_dy_x) {
-  TOROID_CHOOSE(add_lanes, strip, forward, x, dy, strip, forward, sum_dy, sum_dy_x);
+  TOROID_FOR_STRIP(BFloat16, strip, add_rows, x, dy, strip, forward, sum_dy, sum_dy_x);
 }
 
 const float* operand(const Arguments& arguments, int i) {
@@ -101,8 +110,7 @@ class GradientSumsKernel : public Kernel {
   explicit GradientSumsKernel(const NodeContext& context)
       : op_(context.op<BatchNormGradientSums>()),
         at_(op_.operands()),
-        strips_(context.inputs[0].shape, context.input_layouts[0], context.inputs[2].shape[0],
-                false),
+        strips_(context.inputs[0], context.input_layouts[0], context.inputs[2].shape[0], false),
         statistic_bytes_(aligned(static_cast<std::size_t>(strips_.groups() * strips_.channels()) *
                                  sizeof(float))),
         doubles_(aligned(static_cast<std::size_t>(strips_.width()) * sizeof(double))) {}
@@ -161,38 +169,51 @@ struct Terms {
   float weight;
 };
 
-template <bool kWhole, bool kRelu, class T>
-TOROID_INLINE void gradient_lanes(const T* x, const T* dy, const Strip& strip,
-                                  const Forward& forward, const Terms& terms, T* dx) {
-  Lanes values[3], from_dy, from_x, centred, gradient;
+template <class Mode, bool kRelu, class T>
+TOROID_INLINE void gradient_rows_through(const T* x, const T* dy, const Strip& strip,
+                                         const Forward& forward, const Terms& terms, T* dx) {
+  constexpr std::int64_t kParts = Mode::kParts;
   const std::int64_t stride = strip.stride, lanes = strip.lanes;
-  load_forward<kWhole>(forward, lanes, values);
+  const ForwardLanes<Mode> values(forward, lanes);
+  Lanes from_dy[kParts], from_x[kParts], centred[kParts], gradient[kParts];
   const auto for_each_row = [&](auto&& change) TOROID_INLINE_LAMBDA {
     for (std::int64_t r = 0, at = strip.at; r < strip.rows; ++r, at += stride) {
-      load_row<kWhole, kRelu>(x, dy, at, lanes, values, centred, gradient);
-      change();
-      gradient *= values[1];
-      store_lanes<kWhole>(gradient, lanes, dx + at);
+      load_gradient<Mode, kRelu>(x + at, dy + at, lanes, values, centred, gradient);
+      for (std::int64_t p = 0; p < kParts; ++p) {
+        change(p);
+        gradient[p] *= values.scale[p];
+      }
+      store_row<Mode>(gradient, lanes, dx + at);
     }
   };
   // A skipped example may hold anything, so its x must not be multiplied by a weight of 0.
   if (terms.from_dy == nullptr || terms.weight == 0) {
-    return for_each_row([&]() TOROID_INLINE_LAMBDA {});
+    return for_each_row([](std::int64_t) TOROID_INLINE_LAMBDA {});
   }
-  load_lanes<kWhole>(terms.from_dy, lanes, from_dy);
-  load_lanes<kWhole>(terms.from_x, lanes, from_x);
-  from_dy *= terms.weight;
-  from_x *= terms.weight;
-  for_each_row([&]() TOROID_INLINE_LAMBDA { gradient -= from_dy + centred * from_x; });
+  load_per_channel<Mode>(terms.from_dy, lanes, from_dy);
+  load_per_channel<Mode>(terms.from_x, lanes, from_x);
+  for (std::int64_t p = 0; p < kParts; ++p) {
+    from_dy[p] *= terms.weight;
+    from_x[p] *= terms.weight;
+  }
+  for_each_row([&](std::int64_t p)
+                   TOROID_INLINE_LAMBDA { gradient[p] -= from_dy[p] + centred[p] * from_x[p]; });
+}
+
+template <class Mode, class T>
+TOROID_INLINE void gradient_rows(const T* x, const T* dy, const Strip& strip,
+                                 const Forward& forward, const Terms& terms, T* dx) {
+  forward.relu ? gradient_rows_through<Mode, true>(x, dy, strip, forward, terms, dx)
+               : gradient_rows_through<Mode, false>(x, dy, strip, forward, terms, dx);
 }
 
 TOROID_CLONES void gradient_strip(const float* x, const float* dy, const Strip& strip,
                                   const Forward& forward, const Terms& terms, float* dx) {
-  TOROID_CHOOSE(gradient_lanes, strip, forward, x, dy, strip, forward, terms, dx);
+  TOROID_FOR_STRIP(float, strip, gradient_rows, x, dy, strip, forward, terms, dx);
 }
 TOROID_CLONES void gradient_strip(const BFloat16* x, const BFloat16* dy, const Strip& strip,
                                   const Forward& forward, const Terms& terms, BFloat16* dx) {
-  TOROID_CHOOSE(gradient_lanes, strip, forward, x, dy, strip, forward, terms, dx);
+  TOROID_FOR_STRIP(BFloat16, strip, gradient_rows, x, dy, strip, forward, terms, dx);
 }
 
 template <class T>
@@ -201,7 +222,7 @@ class InputGradientKernel : public Kernel {
   explicit InputGradientKernel(const NodeContext& context)
       : op_(context.op<BatchNormInputGradient>()),
         at_(op_.operands()),
-        strips_(context.inputs[0].shape, context.input_layouts[0], context.inputs[2].shape[0],
+        strips_(context.inputs[0], context.input_layouts[0], context.inputs[2].shape[0],
                 op_.weights),
         statistic_bytes_(aligned(static_cast<std::size_t>(strips_.groups() * strips_.channels()) *
                                  sizeof(float))) {}

@@ -30,10 +30,11 @@ class Strips {
  public:
   // A strip belongs to one example where the caller says so; else it goes on into the next one
   // where that follows in memory.
-  Strips(const Shape& x, Layout layout, std::int64_t groups, bool by_example)
-      : planes_(x, layout),
+  Strips(const TensorType& x, Layout layout, std::int64_t groups, bool by_example)
+      : planes_(x.shape, layout),
         groups_(groups),
-        examples_(x[0] / groups),
+        examples_(x.shape[0] / groups),
+        lanes_(x.dtype == DType::bf16 && planes_.width % (2 * kLanes) == 0 ? 2 * kLanes : kLanes),
         run_(by_example || planes_.blocks > 1 ? planes_.pixels : examples_ * planes_.pixels) {}
 
   std::int64_t groups() const { return groups_; }
@@ -52,8 +53,8 @@ class Strips {
       const std::int64_t rows = std::min({last - row, run_ - pixel, kStripRows});
       const std::int64_t at =
           planes_.at(group * examples_ + row / run_ * (run_ / planes_.pixels), block, pixel);
-      for (std::int64_t c = 0; c < planes_.width; c += kLanes) {
-        f(Strip{at + c, rows, planes_.width, std::min(kLanes, planes_.width - c),
+      for (std::int64_t c = 0; c < planes_.width; c += lanes_) {
+        f(Strip{at + c, rows, planes_.width, std::min(lanes_, planes_.width - c),
                 block * planes_.width + c, example});
       }
       row += rows;
@@ -96,9 +97,19 @@ class Strips {
 
  private:
   Planes planes_;
-  std::int64_t groups_, examples_;
+  std::int64_t groups_, examples_, lanes_;
   std::int64_t run_;  // rows that follow each other in memory
 };
+
+// Calls f<registers, arguments...>(...) as a strip has it.
+#define TOROID_FOR_STRIP(T, strip, f, ...)                                  \
+  do {                                                                      \
+    if constexpr (std::is_same_v<T, BFloat16>) {                            \
+      if ((strip).lanes == 2 * kLanes) return f<TwoRegisters>(__VA_ARGS__); \
+    }                                                                       \
+    if ((strip).lanes == kLanes) return f<OneRegister>(__VA_ARGS__);        \
+    f<PartOfRegister>(__VA_ARGS__);                                         \
+  } while (false)
 
 inline float inverse_deviation(float variance, double epsilon) {
   return static_cast<float>(1 / std::sqrt(static_cast<double>(variance) + epsilon));

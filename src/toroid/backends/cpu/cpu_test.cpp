@@ -132,6 +132,37 @@ TEST(CpuKernels, LargeTensorsAgreeWithTheF64OracleOnAnyNumberOfThreads) {
   }
 }
 
+// bf16 rows are taken two registers, one or a part of one at a time, as the channels go.
+TEST(CpuKernels, Bf16BatchNormIsTheOraclesRoundedForAnyNumberOfChannels) {
+  SelfCommunicator communicator;
+  const auto oracle = make_reference_backend(communicator);
+  const auto cpu = make_cpu_backend(communicator, {.threads = 2});
+  for (const std::int64_t channels : {64, 48, 7}) {
+    const Operand x{{DType::bf16, Shape{6, 19, 23, channels}}, Fill::kNormal};
+    const Operand statistic{{DType::f32, Shape{2, channels}}, Fill::kNormal};
+    const Operand variance{{DType::f32, Shape{2, channels}}, Fill::kPositive};
+    const Operand gamma{{DType::f32, Shape{channels}}, Fill::kNormal};
+    const OpCase cases[] = {
+        large_case(BatchNormStatistics{.groups = 2}, {x}),
+        large_case(BatchNormApply{.residual = true, .relu = true},
+                   {x, statistic, variance, gamma, gamma, x}),
+        large_case(BatchNormGradientSums{.gamma = true, .beta = true, .relu = true},
+                   {x, x, statistic, variance, gamma, gamma}),
+        large_case(BatchNormInputGradient{.beta = true, .relu = true},
+                   {x, x, statistic, variance, gamma, gamma, statistic, statistic, variance})};
+    for (const OpCase& one : cases) {
+      const auto operands = case_operands(one, 9);
+      const auto got = run_case(*cpu, one, operands), wanted = run_case(*oracle, one, operands);
+      for (std::size_t k = 0; k < got.size(); ++k) {
+        // Either side of a rounding boundary, one bf16 step apart.
+        const double tolerance = got[k].dtype() == DType::bf16 ? 2e-4 : 1e-6;
+        EXPECT_LT(relative_error(got[k], wanted[k]), tolerance)
+            << one.op << " " << k << " of " << channels;
+      }
+    }
+  }
+}
+
 TEST(CpuKernels, ABatchFarFromZeroHasAnAccurateVariance) {
   SelfCommunicator communicator;
   const auto backend = make_cpu_backend(communicator, {.threads = 2});

@@ -32,14 +32,20 @@ TOROID_INLINE void load(const BFloat16* from, Lanes& to) {
 TOROID_INLINE void store(const Lanes& from, float* to) {
   std::memcpy(to, &from, sizeof(from));
 }
-/// Rounds to nearest even as BFloat16 does, NaN stays NaN.
+namespace detail {
+/// bf16 in the upper halves, rounded to nearest even as BFloat16 does it; NaN stays NaN.
+TOROID_INLINE void round(const Lanes& from, Words& to) {
+  Words words;
+  std::memcpy(&words, &from, sizeof(words));
+  const Words nearest = words + 0x7fff + ((words >> 16) & 1);
+  to = from == from ? nearest : words | 0x400000;
+}
+}  // namespace detail
+
 TOROID_INLINE void store(const Lanes& from, BFloat16* to) {
   detail::Words words;
-  std::memcpy(&words, &from, sizeof(words));
-  const detail::Words rounded = (words + 0x7fff + ((words >> 16) & 1)) >> 16;
-  const detail::Words quiet = (words >> 16) | 0x40;
-  const detail::Words chosen = from == from ? rounded : quiet;
-  const detail::Halves halves = __builtin_convertvector(chosen, detail::Halves);
+  detail::round(from, words);
+  const detail::Halves halves = __builtin_convertvector(words >> 16, detail::Halves);
   std::memcpy(static_cast<void*>(to), &halves, sizeof(halves));
 }
 
@@ -64,6 +70,61 @@ TOROID_INLINE void store_lanes(const Lanes& from, std::int64_t count, T* to) {
     T all[kLanes];
     store(from, all);
     std::memcpy(static_cast<void*>(to), all, static_cast<std::size_t>(count) * sizeof(T));
+  }
+}
+
+/// How a loop over rows handles some channels: how many registers, and whether all their lanes are
+/// in use.
+struct PartOfRegister {
+  static constexpr std::int64_t kParts = 1;
+  static constexpr bool kWhole = false;
+};
+struct OneRegister {
+  static constexpr std::int64_t kParts = 1;
+  static constexpr bool kWhole = true;
+};
+/// Of bf16 alone: the even and the odd channels of twice as many. A pair of neighbours is a word,
+/// of which each half becomes an f32 by one instruction, where a register of halves takes several.
+struct TwoRegisters {
+  static constexpr std::int64_t kParts = 2;
+  static constexpr bool kWhole = true;
+};
+
+template <class Mode, class T>
+TOROID_INLINE void load_row(const T* from, std::int64_t lanes, Lanes (&to)[Mode::kParts]) {
+  if constexpr (Mode::kParts == 1) {
+    load_lanes<Mode::kWhole>(from, lanes, to[0]);
+  } else {
+    detail::Words words;
+    std::memcpy(&words, from, sizeof(words));
+    const detail::Words even = words << 16, odd = words & 0xffff0000U;
+    std::memcpy(&to[0], &even, sizeof(even));
+    std::memcpy(&to[1], &odd, sizeof(odd));
+  }
+}
+template <class Mode, class T>
+TOROID_INLINE void store_row(const Lanes (&from)[Mode::kParts], std::int64_t lanes, T* to) {
+  if constexpr (Mode::kParts == 1) {
+    store_lanes<Mode::kWhole>(from[0], lanes, to);
+  } else {
+    detail::Words even, odd;
+    detail::round(from[0], even);
+    detail::round(from[1], odd);
+    const detail::Words words = (even >> 16) | (odd & 0xffff0000U);
+    std::memcpy(static_cast<void*>(to), &words, sizeof(words));
+  }
+}
+/// What each channel has one of, in the order in which load_row has the channels.
+template <class Mode>
+TOROID_INLINE void load_per_channel(const float* from, std::int64_t lanes,
+                                    Lanes (&to)[Mode::kParts]) {
+  if constexpr (Mode::kParts == 1) {
+    load_lanes<Mode::kWhole>(from, lanes, to[0]);
+  } else {
+    for (std::int64_t i = 0; i < kLanes; ++i) {
+      to[0][i] = from[2 * i];
+      to[1][i] = from[2 * i + 1];
+    }
   }
 }
 
