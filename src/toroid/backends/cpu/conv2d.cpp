@@ -6,13 +6,17 @@
 namespace toroid::cpu {
 namespace {
 
-// Winograd's F(4x4, 3x3) does a quarter of the multiplications, but moves more memory: it pays
-// where there are channels enough. The rule knows shapes alone, so that results do not depend on a
-// stopwatch. Its rounding errors are some ten times those of the direct algorithm.
+// Winograd's F(4x4, 3x3) does a quarter of the multiplications, but moves more memory and has to
+// transform the kernel: it pays where there are channels and tiles of 4x4 results enough (the
+// crossings were measured, docs/performance.md). The rule knows shapes alone, so that results do
+// not depend on a stopwatch. Its rounding errors are some ten times those of the direct algorithm.
 bool winograd_pays(const ConvolutionGeometry& g) {
   const Shape& k = g.kernel;
-  return g.dtype == DType::f32 && g.groups == 1 && k[0] == 3 && k[1] == 3 &&
-         g.stride == std::array<std::int64_t, 2>{1, 1} && std::min(k[2], k[3]) >= 32;
+  if (g.dtype != DType::f32 || g.groups != 1 || k[0] != 3 || k[1] != 3) return false;
+  if (g.stride != std::array<std::int64_t, 2>{1, 1}) return false;
+  const std::int64_t tiles = g.y[0] * ((g.y[1] + 3) / 4) * ((g.y[2] + 3) / 4);
+  const std::int64_t channels = std::min(k[2], k[3]);
+  return channels >= 64 ? tiles >= 64 : channels >= 32 && tiles >= 4096;
 }
 
 template <class ConvolutionOp>
