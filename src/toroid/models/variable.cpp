@@ -15,29 +15,41 @@ std::int64_t fan(const Shape& shape, bool out) {
   return std::max<std::int64_t>(window * shape[shape.rank() - (out ? 1 : 2)], 1);
 }
 
-}  // namespace
-
-Tensor initial_value(const Variable& variable, std::uint64_t seed) {
-  Tensor values(DType::f64, variable.type.shape);
+// Drawn in double, rounded to T.
+template <class T>
+Tensor filled(const Variable& variable, std::uint64_t seed) {
+  Tensor tensor(variable.type);
+  const auto values = tensor.values<T>();
+  const Shape& shape = variable.type.shape;
   Random random(seed, variable.name);
   switch (variable.initializer) {
     case Initializer::kZeros:
       break;
     case Initializer::kOnes:
-      for (double& x : values.values<double>()) x = 1;
+      std::ranges::fill(values, T(1));
       break;
     case Initializer::kHeNormalFanOut: {
-      const double deviation = std::sqrt(2.0 / static_cast<double>(fan(variable.type.shape, true)));
-      for (double& x : values.values<double>()) x = deviation * random.normal();
+      const double deviation = std::sqrt(2.0 / static_cast<double>(fan(shape, true)));
+      for (T& x : values) x = static_cast<T>(deviation * random.normal());
       break;
     }
     case Initializer::kUniformFanIn: {
-      const double bound = 1.0 / std::sqrt(static_cast<double>(fan(variable.type.shape, false)));
-      for (double& x : values.values<double>()) x = random.uniform(-bound, bound);
+      const double bound = 1.0 / std::sqrt(static_cast<double>(fan(shape, false)));
+      for (T& x : values) x = static_cast<T>(random.uniform(-bound, bound));
       break;
     }
   }
-  return values.converted(variable.type.dtype);
+  return tensor;
+}
+
+}  // namespace
+
+Tensor initial_value(const Variable& variable, std::uint64_t seed) {
+  if (variable.type.dtype == DType::f64) return filled<double>(variable, seed);
+  if (variable.type.dtype == DType::f32) return filled<float>(variable, seed);
+  Variable wide = variable;
+  wide.type.dtype = DType::f64;
+  return filled<double>(wide, seed).converted(variable.type.dtype);
 }
 
 }  // namespace toroid

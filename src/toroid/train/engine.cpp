@@ -1,5 +1,6 @@
 #include "toroid/train/engine.h"
 
+#include <algorithm>
 #include <array>
 #include <set>
 
@@ -112,11 +113,19 @@ Executable& Engine::predict() {
 }
 
 void Engine::initialize(std::uint64_t seed) {
-  // Each variable draws from a stream of its own.
-  std::vector<Tensor> values(variables_.size());
-  parallel_for(values.size(), usable_threads(),
-               [&](std::size_t i) { values[i] = initial_value(variables_[i], seed); });
-  for (std::size_t i = 0; i < values.size(); ++i) state_->write(variables_[i].name, values[i]);
+  // Each variable draws from a stream of its own. A few at a time: all at once would be another
+  // copy of the network.
+  const int threads = usable_threads();
+  std::vector<Tensor> values(static_cast<std::size_t>(4 * threads));
+  for (std::size_t first = 0; first < variables_.size(); first += values.size()) {
+    const std::size_t count = std::min(values.size(), variables_.size() - first);
+    parallel_for(count, threads,
+                 [&](std::size_t i) { values[i] = initial_value(variables_[first + i], seed); });
+    for (std::size_t i = 0; i < count; ++i) {
+      state_->write(variables_[first + i].name, values[i]);
+      values[i] = Tensor();
+    }
+  }
   start_averages();
 }
 
