@@ -17,7 +17,8 @@ std::vector<TensorType> Matmul::infer(Types inputs) const {
   const std::int64_t inner_a = a.shape[transpose_a ? 0 : 1];
   const std::int64_t inner_b = b.shape[transpose_b ? 1 : 0];
   if (inner_a != inner_b) fail("the inner dimensions differ: {} and {}", inner_a, inner_b);
-  return {{a.dtype, Shape{a.shape[transpose_a ? 1 : 0], b.shape[transpose_b ? 0 : 1]}}};
+  const DType product = a.dtype == DType::bf16 ? DType::f32 : a.dtype;
+  return {{product, Shape{a.shape[transpose_a ? 1 : 0], b.shape[transpose_b ? 0 : 1]}}};
 }
 
 Gradient Matmul::gradient(GradientContext& context) const {

@@ -11,6 +11,7 @@
 #include "toroid/ops/constant.h"
 #include "toroid/ops/conv2d.h"
 #include "toroid/ops/elementwise.h"
+#include "toroid/ops/matmul.h"
 #include "toroid/ops/max_pool.h"
 #include "toroid/ops/normalize_images.h"
 #include "toroid/ops/relu.h"
@@ -36,7 +37,7 @@ class MixedPrecision {
  private:
   const Node& node(int index) const { return graph_.nodes[static_cast<std::size_t>(index)]; }
 
-  // Whether the node computes on activations in bf16, its operands of rank 4 being such.
+  // Whether the node computes on activations in bf16: its operands of rank 4, or a dense layer's.
   static bool on_activations(const Node& node) {
     static const std::set<std::string_view> kOps{
         AvgPool::kName,
@@ -50,6 +51,7 @@ class MixedPrecision {
         Conv2dInputGradient::kName,
         Conv2dKernelGradient::kName,
         MaxPool::kName,
+        Matmul::kName,
         MaxPoolGradient::kName,
         Relu::kName,
         ReluGradient::kName,
@@ -82,7 +84,8 @@ class MixedPrecision {
     std::vector<Value> result;
     for (const Value value : source.inputs) {
       const TensorType& type = graph_.type(value);
-      const bool activation = narrow && type.dtype == DType::f32 && type.shape.rank() == 4;
+      const bool fitting = type.shape.rank() == 4 || source.op.as<Matmul>() != nullptr;
+      const bool activation = narrow && type.dtype == DType::f32 && fitting;
       result.push_back(as(value, activation ? DType::bf16 : type.dtype));
     }
     return result;

@@ -132,6 +132,26 @@ TEST(CpuKernels, LargeTensorsAgreeWithTheF64OracleOnAnyNumberOfThreads) {
   }
 }
 
+TEST(CpuKernels, Bf16ProductsAreTheOraclesInF32) {
+  SelfCommunicator communicator;
+  const auto oracle = make_reference_backend(communicator);
+  const auto cpu = make_cpu_backend(communicator, {.threads = 2});
+  const auto normals = [](Shape shape) {
+    return Operand{{DType::bf16, std::move(shape)}, Fill::kNormal};
+  };
+  for (const OpCase& one :
+       {large_case(Matmul{}, {normals({9, 70}), normals({70, 33})}),
+        large_case(Matmul{.transpose_a = true}, {normals({70, 9}), normals({70, 33})}),
+        large_case(Matmul{.transpose_b = true}, {normals({9, 70}), normals({33, 70})}),
+        large_case(Conv2dKernelGradient{.padding = {1, 1, 1, 1}, .kernel_size = {3, 3}},
+                   {normals({2, 9, 9, 32}), normals({2, 9, 9, 64})})}) {
+    const auto operands = case_operands(one, 4);
+    const auto got = run_case(*cpu, one, operands), wanted = run_case(*oracle, one, operands);
+    EXPECT_EQ(got[0].dtype(), DType::f32);
+    EXPECT_LT(relative_error(got[0], wanted[0]), 1e-6) << one.op;
+  }
+}
+
 // bf16 rows are taken two registers, one or a part of one at a time, as the channels go.
 TEST(CpuKernels, Bf16BatchNormIsTheOraclesRoundedForAnyNumberOfChannels) {
   SelfCommunicator communicator;

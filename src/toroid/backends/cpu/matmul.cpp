@@ -45,8 +45,8 @@ class AddBiasKernel : public Kernel {
 
 std::unique_ptr<Kernel> make_matmul(const NodeContext& context) {
   const auto& op = context.op<Matmul>();
-  return matrix_product(context.onednn, {context.inputs[0].shape, op.transpose_a},
-                        {context.inputs[1].shape, op.transpose_b}, context.outputs()[0].shape);
+  return matrix_product(context.onednn, {context.inputs[0], op.transpose_a},
+                        {context.inputs[1], op.transpose_b}, context.outputs()[0]);
 }
 std::unique_ptr<Kernel> make_add_bias(const NodeContext& context) {
   return std::make_unique<AddBiasKernel>(context);

@@ -58,11 +58,11 @@ std::unique_ptr<Kernel> convolution_backward_weights(const OneDnn& onednn,
 
 /// A stored matrix, and whether the product reads it transposed.
 struct MatrixOperand {
-  Shape shape;
+  TensorType type;
   bool transposed;
 };
 std::unique_ptr<Kernel> matrix_product(const OneDnn& onednn, const MatrixOperand& a,
-                                       const MatrixOperand& b, const Shape& y);
+                                       const MatrixOperand& b, const TensorType& y);
 
 /// From one layout to another.
 std::unique_ptr<Kernel> relayout(const OneDnn& onednn, const TensorType& type, Layout from,

@@ -18,17 +18,17 @@ dnnl::matmul::primitive_desc describe_product(const Context& c, const Desc& a, c
 #endif
 
 Desc matrix(const MatrixOperand& m) {
-  constexpr auto kF32 = dnnl::memory::data_type::f32;
-  if (m.transposed) return {{m.shape[1], m.shape[0]}, kF32, Tag::ba};
-  return {{m.shape[0], m.shape[1]}, kF32, Tag::ab};
+  const Shape& s = m.type.shape;
+  if (m.transposed) return {{s[1], s[0]}, data_type(m.type.dtype), Tag::ba};
+  return {{s[0], s[1]}, data_type(m.type.dtype), Tag::ab};
 }
 
 }  // namespace
 
 std::unique_ptr<Kernel> matrix_product(const OneDnn& onednn, const MatrixOperand& a,
-                                       const MatrixOperand& b, const Shape& y) {
+                                       const MatrixOperand& b, const TensorType& y) {
   // A multiply-add costs far less than an element that comes from memory.
-  const bool serial = y.elements() * a.shape[a.transposed ? 0 : 1] < 16 * kParallelElements;
+  const bool serial = y.elements() * a.type.shape[a.transposed ? 0 : 1] < 16 * kParallelElements;
   const SerialScope scope(serial);
   return translating_errors([&]() -> std::unique_ptr<Kernel> {
     const auto d = describe_product(onednn.context(), matrix(a), matrix(b), matrix({y, false}));

@@ -9,7 +9,7 @@ namespace toroid {
 std::vector<Ssa> emit_matmul(StablehloText& text, const EmitNode& node) {
   const auto& op = node.op<Matmul>();
   const Ssa &a = node.operands[0], &b = node.operands[1];
-  const auto precision = product_precision(node.type().dtype);
+  const auto precision = product_precision(a.type.dtype);
   return {text.line(
       node.type(),
       fmt::format("stablehlo.dot_general {}, {}, contracting_dims = [{}] x [{}], "
