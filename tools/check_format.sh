@@ -17,7 +17,7 @@ command -v clang-format >/dev/null || {
   exit 1
 }
 
-mapfile -t files < <(find src tests -name '*.cpp' -o -name '*.h' | sort)
+mapfile -t files < <(find src tests bench -name '*.cpp' -o -name '*.h' | sort)
 [[ $fix == no ]] || exec clang-format --style=file -i "${files[@]}"
 # One line per file, at its first difference.
 clang-format --style=file --dry-run "${files[@]}" 2>&1 |
