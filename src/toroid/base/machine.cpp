@@ -1,6 +1,7 @@
 #include "toroid/base/machine.h"
 
 #include <sched.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -67,6 +68,12 @@ std::string instruction_set() {
 #else
   return "generic";
 #endif
+}
+
+std::size_t peak_resident_bytes() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::size_t>(usage.ru_maxrss) * 1024;
 }
 
 std::string host_name() {

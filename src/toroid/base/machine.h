@@ -1,6 +1,7 @@
 // What this machine gives to this process.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 namespace toroid {
@@ -12,6 +13,9 @@ int usable_threads();
 
 /// "AVX-512 + bf16", "AVX2", ...: the widest vector extension of this CPU.
 std::string instruction_set();
+
+/// The largest resident set that this process has had so far.
+std::size_t peak_resident_bytes();
 
 /// This machine's host name.
 std::string host_name();

@@ -1,12 +1,10 @@
 #include "toroid/train/step_bench.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
-#include <map>
 
-#include "toroid/base/random.h"
+#include "toroid/base/error.h"
+#include "toroid/base/machine.h"
 #include "toroid/comm/self.h"
 
 namespace toroid {
@@ -42,12 +40,6 @@ std::vector<Batch> made_batches(const StepOptions& options, int local_replicas) 
   return batches;
 }
 
-double peak_resident_mb() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) * 1024 / 1e6;
-}
-
 double median(std::vector<double> values) {
   std::ranges::sort(values);
   const std::size_t middle = values.size() / 2;
@@ -65,33 +57,23 @@ std::vector<NodeTime> difference(std::vector<NodeTime> after, const std::vector<
 
 }  // namespace
 
-std::vector<OpTime> by_op(const std::vector<NodeTime>& nodes) {
-  std::map<std::string, OpTime> sums;
-  for (const NodeTime& node : nodes) {
-    OpTime& sum = sums[std::string(node.op)];
-    sum.op = node.op;
-    ++sum.nodes;
-    if (node.runs > 0) sum.ms += node.seconds / static_cast<double>(node.runs) * 1e3;
-    sum.gflops += node.cost.flops / 1e9;
-    sum.gbytes += node.cost.bytes / 1e9;
-  }
-  std::vector<OpTime> ops;
-  for (auto& [name, sum] : sums) ops.push_back(std::move(sum));
-  std::ranges::stable_sort(ops, std::ranges::greater(), &OpTime::ms);
-  return ops;
-}
-
 StepBenchResult bench_step(const StepBenchOptions& options) {
   const auto start = Clock::now();
   SelfCommunicator communicator;
   const auto backend = make_backend(options.backend, communicator);
   StepOptions step = options.step;
   step.replicas = backend->local_replicas();
+  step.batch_norm_batch = step.global_batch;
   Engine engine(*backend, step);
   engine.initialize(1);
   const auto batches = made_batches(step, backend->local_replicas());
   Executable& executable = engine.train(false);
+  if (options.trace && executable.node_times().empty()) {
+    fail_usage("the {} backend does not time its ops, so there is no trace to write",
+               options.backend.name);
+  }
   StepBenchResult result;
+  std::vector<NodeEvent> events;
   std::int64_t number = 0;
   const auto run = [&] {
     executable.run(engine.state(), batches, {.learning_rate = 0.01, .step = number++, .seed = 1});
@@ -102,7 +84,7 @@ StepBenchResult bench_step(const StepBenchOptions& options) {
   for (int i = 1; i < options.warm_up; ++i) run();
   const auto before = executable.node_times();
   for (int i = 0; i < options.steps; ++i) {
-    if (i + 1 == options.steps) executable.trace(&result.events);
+    if (options.trace && i + 1 == options.steps) executable.trace(&events);
     const auto begin = Clock::now();
     run();
     result.step_ms.push_back(seconds_since(begin) * 1e3);
@@ -114,10 +96,11 @@ StepBenchResult bench_step(const StepBenchOptions& options) {
   for (const StateVariable& variable : engine.state().schema()) {
     result.state_mb += static_cast<double>(variable.type.bytes()) / 1e6;
   }
-  result.rss_mb = peak_resident_mb();
+  result.rss_mb = static_cast<double>(peak_resident_bytes()) / 1e6;
   result.memory = executable.memory();
-  result.nodes = difference(executable.node_times(), before);
-  result.ops = by_op(result.nodes);
+  const auto nodes = difference(executable.node_times(), before);
+  result.ops = by_op(nodes);
+  result.trace = trace_events(nodes, events);
   return result;
 }
 

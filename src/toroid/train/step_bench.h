@@ -7,24 +7,17 @@
 
 #include "toroid/backends/backend.h"
 #include "toroid/train/engine.h"
+#include "toroid/train/op_times.h"
 #include "toroid/train/step.h"
 
 namespace toroid {
 
 struct StepBenchOptions {
-  StepOptions step;
+  StepOptions step;  ///< replicas and batch_norm_batch are set by bench_step
   BackendOptions backend;
-  int steps = 5;    ///< timed ones
-  int warm_up = 2;  ///< run before them
-};
-
-/// All nodes of one op.
-struct OpTime {
-  std::string op;
-  std::int64_t nodes = 0;
-  double ms = 0;      ///< of one step
-  double gflops = 0;  ///< done in one step, in 10^9 operations
-  double gbytes = 0;  ///< operands and results of one step, in 10^9 bytes
+  int steps = 5;       ///< timed ones
+  int warm_up = 2;     ///< run before them
+  bool trace = false;  ///< record when each node of the last step ran
 };
 
 struct StepBenchResult {
@@ -37,15 +30,13 @@ struct StepBenchResult {
   double state_mb = 0;          ///< variables, in 10^6 bytes
   double rss_mb = 0;            ///< the process's largest resident set, in 10^6 bytes
   MemoryUse memory;
-  std::vector<OpTime> ops;  ///< the longest first; empty where the backend does not know
-  std::vector<NodeTime> nodes;
-  std::vector<NodeEvent> events;  ///< of the last timed step
+  std::vector<OpTime> ops;        ///< the longest first; empty where the backend does not know
+  std::vector<TraceEvent> trace;  ///< of the last timed step
 };
 
-/// Trains on pictures and labels that it makes, with a learning rate of 0.01.
+/// Trains on pictures and labels that it makes, with a learning rate of 0.01 and batch norm over
+/// the whole batch. Error (exit status 2) when a trace is asked of a backend that does not time its
+/// nodes.
 StepBenchResult bench_step(const StepBenchOptions& options);
-
-/// Sums by op, per run, the longest first.
-std::vector<OpTime> by_op(const std::vector<NodeTime>& nodes);
 
 }  // namespace toroid
