@@ -2,7 +2,8 @@
 
 #include "toroid/backends/xla/xla.h"
 #include "toroid/base/error.h"
-#include "toroid/base/machine.h"
+#include "toroid/base/log.h"
+#include "toroid/base/machine_report.h"
 #include "toroid/cli/commands.h"
 #include "toroid/comm/launch.h"
 
@@ -20,13 +21,13 @@ std::string xla_state() {
 int run() {
   const auto launcher = find_launcher();
   fmt::print("toroid       {}\n", TOROID_VERSION);
-  fmt::print("host         {}\n", host_name());
-  fmt::print("threads      {} (CPU affinity and cgroup quota)\n", usable_threads());
-  fmt::print("instructions {}\n", instruction_set());
+  const MachineShare machine = machine_share();
+  fmt::print("machine      {}\n", describe_machines({&machine, 1}));
   fmt::print("launcher     {}\n",
              launcher ? fmt::format("{} ({} ranks)", launcher->variable, launcher->ranks)
                       : std::string("none: a single process"));
   fmt::print("xla plugin   {}\n", xla_state());
+  for (const std::string& warning : machine_warnings({&machine, 1})) log::warning("{}", warning);
   return 0;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <vector>
@@ -134,6 +135,27 @@ void check_agreement(Communicator& communicator, std::string_view what, std::uin
   fail("the ranks do not agree on {}: {} {} {} from rank 0; every rank must find the same", what,
        others.size() == 1 ? "rank" : "ranks", fmt::join(others, ", "),
        others.size() == 1 ? "differs" : "differ");
+}
+
+std::vector<std::string> gather_texts(Communicator& communicator, std::string_view text) {
+  const auto ranks = static_cast<std::size_t>(communicator.size());
+  const auto gather = [&](ConstBuffer input, Buffer output) {
+    communicator.all_gather_start({&input, 1}, {&output, 1}, communicator.size())->wait();
+  };
+  const auto size = static_cast<std::int32_t>(text.size());
+  std::vector<std::int32_t> sizes(ranks);
+  gather({&size, DType::i32, 1}, {sizes.data(), DType::i32, communicator.size()});
+  // All at the length of the longest: one call, whatever the lengths.
+  const auto longest = static_cast<std::size_t>(*std::ranges::max_element(sizes));
+  std::string mine(text), all(longest * ranks, '\0');
+  mine.resize(longest);
+  gather({mine.data(), DType::u8, static_cast<std::int64_t>(mine.size())},
+         {all.data(), DType::u8, static_cast<std::int64_t>(all.size())});
+  std::vector<std::string> texts;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    texts.push_back(all.substr(r * longest, static_cast<std::size_t>(sizes[r])));
+  }
+  return texts;
 }
 
 }  // namespace toroid

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "toroid/base/dtype.h"
 
@@ -110,5 +111,8 @@ std::unique_ptr<Request> copy_start(std::span<const ConstBuffer> inputs,
 /// same Error on every rank unless all agree; it names `what` and the ranks that differ from rank
 /// 0.
 void check_agreement(Communicator& communicator, std::string_view what, std::uint64_t hash);
+
+/// Every rank's text, in rank order; of any lengths.
+std::vector<std::string> gather_texts(Communicator& communicator, std::string_view text);
 
 }  // namespace toroid

@@ -221,6 +221,19 @@ void check_broadcast(Communicator& communicator) {
   }
 }
 
+// As long as the rank's number: the first is empty.
+void check_texts(Communicator& communicator) {
+  const auto text_of = [](int rank) {
+    return std::string(static_cast<std::size_t>(rank), static_cast<char>('a' + rank % 26));
+  };
+  const auto texts = gather_texts(communicator, text_of(communicator.rank()));
+  bool right = std::ssize(texts) == communicator.size();
+  for (int r = 0; right && r < communicator.size(); ++r) {
+    right = texts[static_cast<std::size_t>(r)] == text_of(r);
+  }
+  if (!right) fail("gather_texts on rank {}: not every rank's text", communicator.rank());
+}
+
 }  // namespace
 
 void check_collectives(Communicator& communicator) {
@@ -239,6 +252,7 @@ void check_collectives(Communicator& communicator) {
     communicator.all_reduce_start({}, {}, group_size)->wait();
   }
   check_wrapping_and_rounding(communicator);
+  check_texts(communicator);
   check_agreement(communicator, "contract", 0x123456789abcdef0);
   communicator.barrier();
 }

@@ -10,11 +10,11 @@
 #include "toroid/base/error.h"
 #include "toroid/base/file.h"
 #include "toroid/base/log.h"
-#include "toroid/base/machine.h"
 #include "toroid/data/loader.h"
 #include "toroid/train/best.h"
 #include "toroid/train/checkpoint.h"
 #include "toroid/train/evaluation.h"
+#include "toroid/train/machines.h"
 #include "toroid/train/reporter.h"
 #include "toroid/train/run_folder.h"
 #include "toroid/train/setup.h"
@@ -69,7 +69,7 @@ class Trainer {
   void resolve();
   void open_run_folder();
   void resume(const Checkpoint& checkpoint);
-  void announce() const;
+  void announce();
   void train_once(Loader& loader);
   void report_training();
   void evaluate_now();
@@ -173,15 +173,16 @@ void Trainer::resume(const Checkpoint& checkpoint) {
   }
 }
 
-void Trainer::announce() const {
-  if (!reports()) return;
+void Trainer::announce() {
   const StepOptions& o = engine_.options();
-  log::info("{}: {} parameters; {} training pictures of {}x{}x{}, {} classes; {} steps of {}",
-            o.model, engine_.parameters(), dataset_.size(), o.image_height, o.image_width,
-            o.channels, o.classes, span_.total_steps, o.global_batch);
-  log::info("backend {}, {} replica{}, {} thread{} per process, {}", backend_->name(),
-            placement_.replicas, placement_.replicas == 1 ? "" : "s", usable_threads(),
-            usable_threads() == 1 ? "" : "s", instruction_set());
+  if (reports()) {
+    log::info("{}: {} parameters; {} training pictures of {}x{}x{}, {} classes; {} steps of {}",
+              o.model, engine_.parameters(), dataset_.size(), o.image_height, o.image_width,
+              o.channels, o.classes, span_.total_steps, o.global_batch);
+    log::info("backend {}, {} replica{}", backend_->name(), placement_.replicas,
+              placement_.replicas == 1 ? "" : "s");
+  }
+  announce_machines(communicator_);
 }
 
 void Trainer::run() {
