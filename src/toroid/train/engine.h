@@ -42,6 +42,12 @@ class Engine {
   Executable& evaluate();
   Executable& predict();
 
+  /// Those compiled so far, by name: train, train_masked, accumulate, accumulate_masked, apply,
+  /// evaluate, predict.
+  const std::map<std::string, std::unique_ptr<Executable>>& executables() const {
+    return executables_;
+  }
+
   /// Every variable at its initial value.
   void initialize(std::uint64_t seed);
   /// The model's variables from `tensors`, or their averages where it holds those; the optimizer's

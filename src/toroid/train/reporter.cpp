@@ -70,6 +70,7 @@ void Reporter::finish(RunSummary summary, Attempt attempt) {
   if (attempt.outcome != "done") return;
   log::info("done: {} steps in {}, {:.0f} images/s; see {}", attempt.last_step - attempt.first_step,
             format_duration(attempt.seconds), summary.images_per_s, folder_.string());
+  log::info("{}", format_time(summary.time, summary.ops));
 }
 
 }  // namespace toroid

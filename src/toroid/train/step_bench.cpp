@@ -1,20 +1,15 @@
 #include "toroid/train/step_bench.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "toroid/base/error.h"
 #include "toroid/base/machine.h"
+#include "toroid/base/stopwatch.h"
 #include "toroid/comm/self.h"
+#include "toroid/train/engine_report.h"
 
 namespace toroid {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 std::vector<Batch> made_batches(const StepOptions& options, int local_replicas) {
   const std::int64_t slots = replica_batch(options.global_batch, options.replicas);
@@ -58,7 +53,7 @@ std::vector<NodeTime> difference(std::vector<NodeTime> after, const std::vector<
 }  // namespace
 
 StepBenchResult bench_step(const StepBenchOptions& options) {
-  const auto start = Clock::now();
+  const Stopwatch start;
   SelfCommunicator communicator;
   const auto backend = make_backend(options.backend, communicator);
   StepOptions step = options.step;
@@ -78,24 +73,22 @@ StepBenchResult bench_step(const StepBenchOptions& options) {
   const auto run = [&] {
     executable.run(engine.state(), batches, {.learning_rate = 0.01, .step = number++, .seed = 1});
   };
-  result.start_s = seconds_since(start);
+  result.start_s = start.seconds();
   run();
-  result.first_step_s = seconds_since(start) - result.start_s;
+  result.first_step_s = start.seconds() - result.start_s;
   for (int i = 1; i < options.warm_up; ++i) run();
   const auto before = executable.node_times();
   for (int i = 0; i < options.steps; ++i) {
     if (options.trace && i + 1 == options.steps) executable.trace(&events);
-    const auto begin = Clock::now();
+    const Stopwatch watch;
     run();
-    result.step_ms.push_back(seconds_since(begin) * 1e3);
+    result.step_ms.push_back(watch.seconds() * 1e3);
   }
   executable.trace(nullptr);
   result.median_ms = median(result.step_ms);
   result.images_per_s = static_cast<double>(step.global_batch) / result.median_ms * 1e3;
   result.parameters = engine.parameters();
-  for (const StateVariable& variable : engine.state().schema()) {
-    result.state_mb += static_cast<double>(variable.type.bytes()) / 1e6;
-  }
+  result.state_mb = state_mb(engine.state());
   result.rss_mb = static_cast<double>(peak_resident_bytes()) / 1e6;
   result.memory = executable.memory();
   const auto nodes = difference(executable.node_times(), before);

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -10,25 +9,22 @@
 #include "toroid/base/error.h"
 #include "toroid/base/file.h"
 #include "toroid/base/log.h"
+#include "toroid/base/stopwatch.h"
 #include "toroid/data/loader.h"
 #include "toroid/train/best.h"
 #include "toroid/train/checkpoint.h"
+#include "toroid/train/engine_report.h"
 #include "toroid/train/evaluation.h"
 #include "toroid/train/machines.h"
 #include "toroid/train/reporter.h"
 #include "toroid/train/run_folder.h"
+#include "toroid/train/same_run.h"
 #include "toroid/train/setup.h"
 #include "toroid/train/training_meter.h"
 #include "toroid/train/training_step.h"
 
 namespace toroid {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 class Trainer {
  public:
@@ -76,6 +72,7 @@ class Trainer {
   void save();
   void finish(const std::string& outcome);
 
+  const Stopwatch attempt_;
   Recipe recipe_;  // resolved
   const TrainOptions& options_;
   Communicator& communicator_;
@@ -94,8 +91,8 @@ class Trainer {
   NonFiniteSteps non_finite_;
   NamedValues last_values_;
   Best best_;
-  Clock::time_point started_ = Clock::now();
   TrainingMeter meter_;
+  TimeUse time_;  // but the rest, which finish() knows
 };
 
 // Writes what the data decided into the recipe, so that recipe.toml states every value.
@@ -146,21 +143,7 @@ void Trainer::open_run_folder() {
 void Trainer::resume(const Checkpoint& checkpoint) {
   const CheckpointInfo& info = checkpoint.info;
   const std::string path = checkpoint.path.string();
-  const Recipe before = parse_recipe(info.recipe, path);
-  const auto keys = result_changing_keys(before, recipe_);
-  if (!keys.empty()) {
-    fail_usage(
-        "{} was made with another recipe ({} differ{}); give another --out, or the same recipe",
-        path, fmt::join(keys, ", "), keys.size() == 1 ? "s" : "");
-  }
-  if (info.global_batch != engine_.options().global_batch) {
-    fail_usage("{} was made with a global batch of {}, this run's is {}; set train.global_batch",
-               path, info.global_batch, engine_.options().global_batch);
-  }
-  if (before.train.examples != recipe_.train.examples) {
-    fail_usage("{} was made with {} training pictures, {} holds {}; give another --out", path,
-               before.train.examples, dataset_.pattern(), recipe_.train.examples);
-  }
+  check_same_run(checkpoint, recipe_, engine_.options().global_batch);
   engine_.load_all(checkpoint.tensors, path);
   step_ = first_step_ = info.step;
   best_.restore(info);
@@ -183,6 +166,7 @@ void Trainer::announce() {
               placement_.replicas == 1 ? "" : "s");
   }
   announce_machines(communicator_);
+  if (reports()) log::info("{}", format_memory(memory_summary(engine_)));
 }
 
 void Trainer::run() {
@@ -192,6 +176,7 @@ void Trainer::run() {
                 {.epoch = step_ / per_epoch(), .batch = step_ % per_epoch()});
   const auto save_every = std::max<std::int64_t>(
       1, std::llround(recipe_.checkpoint.every_epochs * span_.steps_per_epoch));
+  time_.starting = attempt_.seconds();
   while (step_ < span_.total_steps) {
     train_once(loader);
     const bool last = step_ == span_.total_steps;
@@ -210,12 +195,13 @@ void Trainer::run() {
 }
 
 void Trainer::train_once(Loader& loader) {
-  const auto start = Clock::now();
   const double rate = schedule_.rate(step_);
   const TrainedStep done = train_step(
       engine_, loader, {.learning_rate = rate, .step = step_, .seed = recipe_.train.seed});
   ++step_;
-  meter_.time(seconds_since(start), done.examples);
+  time_.data_wait += done.data_wait;
+  time_.steps += done.seconds;
+  meter_.time(done.data_wait + done.seconds, done.examples);
   if (!non_finite_.accept(done.outputs, step_ - 1)) return;
   meter_.add(done.outputs, rate);
   if (!reports()) return;
@@ -235,6 +221,7 @@ void Trainer::report_training() {
 
 void Trainer::evaluate_now() {
   if (validation_ == nullptr) return;
+  const Stopwatch watch;
   const EvaluationSums sums = toroid::evaluate(engine_, *validation_, placement_, recipe_);
   last_values_ = sums.means();
   best_.offer(step_, last_values_);
@@ -245,9 +232,11 @@ void Trainer::evaluate_now() {
                            .examples = sums.examples,
                            .values = last_values_});
   }
+  time_.evaluation += watch.seconds();
 }
 
 void Trainer::save() {
+  const Stopwatch watch;
   if (reports()) {
     CheckpointInfo info{.step = step_,
                         .epoch = step_ / per_epoch(),
@@ -262,6 +251,7 @@ void Trainer::save() {
                     static_cast<int>(recipe_.checkpoint.keep));
   }
   communicator_.barrier();
+  time_.saving += watch.seconds();
 }
 
 void Trainer::finish(const std::string& outcome) {
@@ -269,13 +259,19 @@ void Trainer::finish(const std::string& outcome) {
   if (non_finite_.skipped() > 0) {
     log::warning("{} steps were skipped: loss or gradient not finite", non_finite_.skipped());
   }
+  const double seconds = attempt_.seconds();
+  TimeUse time = time_;
+  time.other = seconds - time.sum();
   const SplitSummary validation{last_values_, best_.values(), best_.step()};
   reporter_->finish({.splits = {{"validation", validation}},
-                     .seconds = seconds_since(started_),
+                     .seconds = seconds,
                      .images_per_s = meter_.images_per_s(),
                      .parameters = engine_.parameters(),
                      .seed = recipe_.train.seed,
                      .world_size = placement_.replicas,
+                     .time = time,
+                     .ops = training_seconds_by_op(engine_),
+                     .memory = memory_summary(engine_),
                      .versions = {{"toroid", TOROID_VERSION}}},
                     {.first_step = first_step_, .last_step = step_, .outcome = outcome});
 }

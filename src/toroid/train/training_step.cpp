@@ -1,6 +1,7 @@
 #include "toroid/train/training_step.h"
 
 #include "toroid/base/error.h"
+#include "toroid/base/stopwatch.h"
 
 namespace toroid {
 namespace {
@@ -21,19 +22,24 @@ void prepare_training(Engine& engine) {
 }
 
 TrainedStep train_step(Engine& engine, Loader& loader, const Scalars& scalars) {
-  if (engine.options().accumulate == 1) {
-    const LoadedStep batch = loader.next();
-    return {engine.train(!batch.full).run(engine.state(), batch.replicas, scalars), batch.examples};
-  }
+  const bool accumulates = engine.options().accumulate > 1;
   TrainedStep step;
   bool last = false;
   while (!last) {
+    const Stopwatch waiting;
     const LoadedStep batch = loader.next();
-    engine.accumulate(!batch.full).run(engine.state(), batch.replicas, scalars);
+    step.data_wait += waiting.seconds();
+    const Stopwatch running;
+    Executable& executable =
+        accumulates ? engine.accumulate(!batch.full) : engine.train(!batch.full);
+    const Outputs& outputs = executable.run(engine.state(), batch.replicas, scalars);
+    last = batch.last || !accumulates;
+    if (last) {
+      step.outputs = accumulates ? engine.apply().run(engine.state(), {}, scalars) : outputs;
+    }
     step.examples += batch.examples;
-    last = batch.last;
+    step.seconds += running.seconds();
   }
-  step.outputs = engine.apply().run(engine.state(), {}, scalars);
   return step;
 }
 

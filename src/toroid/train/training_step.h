@@ -12,6 +12,8 @@ namespace toroid {
 struct TrainedStep {
   Outputs outputs;            ///< of build_train_graph
   std::int64_t examples = 0;  ///< real ones of the global batch
+  double data_wait = 0;       ///< seconds until the loader had its batches
+  double seconds = 0;         ///< in the backend
 };
 
 /// Compiles what the first update needs, so that what cannot be compiled is known early.
