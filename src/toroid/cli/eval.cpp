@@ -9,6 +9,7 @@
 #include "toroid/comm/self.h"
 #include "toroid/train/evaluation.h"
 #include "toroid/train/run_folder.h"
+#include "toroid/train/setup.h"
 
 namespace toroid::cli {
 namespace {
@@ -50,7 +51,7 @@ int run(const Flags& flags) {
   const Dataset dataset = Dataset::open(data);
   check_same_classes(dataset, opened.card.class_names, flags.run.string());
   SelfCommunicator communicator;
-  const auto backend = make_backend(flags.backend, communicator);
+  const auto backend = make_backend(backend_options(opened.recipe, flags.backend), communicator);
   StepOptions options = opened.step_options(flags.batch);
   options.replicas = backend->local_replicas();
   Engine engine(*backend, options);

@@ -49,7 +49,9 @@ std::unique_ptr<Backend> make_backend(const BackendOptions& options, Communicato
   if (options.name != "xla" && (options.devices != 1 || !options.plugin.empty())) {
     fail_usage("--devices and --plugin belong to --backend xla, not to {}", options.name);
   }
-  if (options.name == "cpu") return make_cpu_backend(communicator, {});
+  if (options.name == "cpu") {
+    return make_cpu_backend(communicator, {.fast_convolutions = options.fast_convolutions});
+  }
   if (options.name == "reference") return make_reference_backend(communicator);
   if (options.name != "xla") fail_unknown("backend", options.name, kNames);
   if (communicator.size() > 1) {

@@ -16,9 +16,10 @@ namespace toroid {
 
 /// Which backend executes the graphs, and on what.
 struct BackendOptions {
-  std::string name = "cpu";      ///< cpu | xla | reference
-  std::filesystem::path plugin;  ///< xla: the PJRT plugin; empty: the CPU plugin
-  int devices = 1;               ///< xla: replicas that this process drives
+  std::string name = "cpu";       ///< cpu | xla | reference
+  std::filesystem::path plugin;   ///< xla: the PJRT plugin; empty: the CPU plugin
+  int devices = 1;                ///< xla: replicas that this process drives
+  bool fast_convolutions = true;  ///< cpu: Winograd's algorithm by rule; model.fast_convolutions
 };
 
 /// Error (exit status 2) when the name is unknown, or xla is asked for in a world of several

@@ -8,6 +8,7 @@
 #include "toroid/base/file.h"
 #include "toroid/comm/self.h"
 #include "toroid/data/augment.h"
+#include "toroid/train/setup.h"
 
 namespace toroid {
 namespace {
@@ -51,13 +52,13 @@ std::vector<std::int64_t> Prediction::ranked() const {
   return order;
 }
 
-std::vector<Prediction> predict(const Run& run, const BackendOptions& backend_options,
+std::vector<Prediction> predict(const Run& run, const BackendOptions& asked,
                                 std::span<const std::filesystem::path> files) {
   std::vector<Image> pictures;
   for (const auto& file : files) pictures.push_back(read_picture(file, run));
 
   SelfCommunicator communicator;
-  const auto backend = make_backend(backend_options, communicator);
+  const auto backend = make_backend(backend_options(run.recipe, asked), communicator);
   const auto replicas = static_cast<std::size_t>(backend->local_replicas());
   const std::size_t slots = std::min(kBatch, (files.size() + replicas - 1) / replicas);
   StepOptions options = run.step_options(static_cast<std::int64_t>(slots * replicas));

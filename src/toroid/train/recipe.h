@@ -19,6 +19,7 @@ struct Recipe {
     std::int64_t classes = 0;
     std::vector<std::int64_t> head;
     std::string precision = "f32";
+    bool fast_convolutions = true;
     std::int64_t batch_norm_batch = 0;
     bool zero_init_last_gamma = false;
     std::string init;

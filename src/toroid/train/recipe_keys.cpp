@@ -35,8 +35,17 @@ void add_model(Table& table) {
            "Widths of dense layers with ReLU before the classifier, `[1024]` for instance; their "
            "names are `head/dense1`, `head/dense2`, ...")
       .range = kUnits.text();
-  table.choice("model.precision", FIELD(model.precision), {"f32", "f64"},
-               "Type of the arithmetic; f64 is for comparisons, and not for the cpu backend.");
+  table.choice(
+      "model.precision", FIELD(model.precision), {"f32", "bf16", "auto", "f64"},
+      "Type of the arithmetic. bf16: convolutions, what lies between them and the products of "
+      "dense layers in bf16; all else, the weights too, in f32. auto: the faster of f32 and bf16, "
+      "timed at the start of a run on the cpu backend (f32 on others), recorded in the run "
+      "folder's "
+      "recipe.toml and kept from then on. f64 is for comparisons, and not for the cpu backend.");
+  table.add(
+      "model.fast_convolutions", FIELD(model.fast_convolutions),
+      "On the cpu backend in f32: Winograd's algorithm for 3x3 convolutions of many channels; "
+      "faster, with [rounding errors](algorithms/cpu.md#winograd) some ten times as large.");
   table.number(
       "model.batch_norm_batch", FIELD(model.batch_norm_batch), kBatch,
       "Examples that share batch-norm statistics, counted over the global batch, so that "

@@ -122,6 +122,20 @@ TEST_F(RecipeFile, TheHeadIsAListOfWidths) {
                "expected a list of strings or a list of numbers");
 }
 
+TEST_F(RecipeFile, PrecisionIsF32UnlessStatedAndFastConvolutionsAreOn) {
+  EXPECT_EQ(load(kSmall).model.precision, "f32");
+  EXPECT_TRUE(load(kSmall).model.fast_convolutions);
+  for (const std::string precision : {"f32", "bf16", "auto", "f64"}) {
+    EXPECT_EQ(load(kSmall, {"model.precision=" + precision}).model.precision, precision);
+  }
+  EXPECT_FALSE(load(kSmall, {"model.fast_convolutions=false"}).model.fast_convolutions);
+  EXPECT_ERROR(load(kSmall, {"model.precision=f16"}),
+               "--set: model.precision: expected one of f32, bf16, auto, f64, got 'f16'");
+  const Recipe direct = load(kSmall, {"model.fast_convolutions=false", "model.precision=bf16"});
+  EXPECT_EQ(result_changing_keys(load(kSmall), direct),
+            (std::vector<std::string>{"model.precision", "model.fast_convolutions"}));
+}
+
 TEST_F(RecipeFile, AugmentIsAListOfNamesAndTables) {
   const Recipe recipe =
       load(kSmall, {"data.augment=[\"flip_vertical\", {name = \"random_resized_crop\", "

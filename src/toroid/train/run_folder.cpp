@@ -4,6 +4,7 @@
 
 #include "toroid/base/error.h"
 #include "toroid/base/file.h"
+#include "toroid/train/precision.h"
 
 namespace toroid {
 namespace {
@@ -40,16 +41,18 @@ std::string Run::class_name(std::int64_t label) const {
 }
 
 StepOptions Run::step_options(std::int64_t batch) const {
-  return {.model = recipe.model.name,
-          .classes = recipe.model.classes,
-          .image_height = card.image_size,
-          .image_width = card.image_size,
-          .channels = card.channels,
-          .global_batch = batch,
-          .dtype = recipe.model.precision == "f64" ? DType::f64 : DType::f32,
-          .batch_norm_batch = batch,
-          .optimizer = recipe.optimizer,
-          .ema = recipe.model.ema};
+  StepOptions options{.model = recipe.model.name,
+                      .classes = recipe.model.classes,
+                      .head = recipe.model.head,
+                      .image_height = card.image_size,
+                      .image_width = card.image_size,
+                      .channels = card.channels,
+                      .global_batch = batch,
+                      .batch_norm_batch = batch,
+                      .optimizer = recipe.optimizer,
+                      .ema = recipe.model.ema};
+  set_precision(options, recipe.model.precision);
+  return options;
 }
 
 std::unique_ptr<RunLock> claim_run_folder(const std::filesystem::path& folder) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "toroid/base/error.h"
+#include "toroid/train/precision.h"
 
 namespace toroid {
 namespace {
@@ -50,7 +51,6 @@ StepOptions step_options(const Recipe& recipe, const Dataset& dataset, int repli
                       .channels = dataset.channels(),
                       .global_batch = global_batch,
                       .replicas = replicas,
-                      .dtype = recipe.model.precision == "f64" ? DType::f64 : DType::f32,
                       .batch_norm_batch = shared,
                       .zero_init_last_gamma = recipe.model.zero_init_last_gamma,
                       .label_smoothing = recipe.train.label_smoothing,
@@ -58,10 +58,16 @@ StepOptions step_options(const Recipe& recipe, const Dataset& dataset, int repli
                       .clip_norm = recipe.train.clip_norm,
                       .ema = recipe.model.ema,
                       .accumulate = static_cast<int>(accumulate)};
+  set_precision(options, recipe.model.precision);
   if (shared == 0) {
     options.batch_norm_batch = std::min(kDefaultBatchNormBatch, options.micro_batch());
   }
   return options;
+}
+
+BackendOptions backend_options(const Recipe& recipe, BackendOptions asked) {
+  asked.fast_convolutions = recipe.model.fast_convolutions;
+  return asked;
 }
 
 LoaderOptions training_loader(const Recipe& recipe, const StepOptions& options,

@@ -12,7 +12,7 @@ namespace toroid {
 namespace {
 
 std::vector<Batch> made_batches(const StepOptions& options, int local_replicas) {
-  const std::int64_t slots = replica_batch(options.global_batch, options.replicas);
+  const std::int64_t slots = replica_batch(options.micro_batch(), options.replicas);
   std::vector<Batch> batches;
   for (int replica = 0; replica < local_replicas; ++replica) {
     Batch batch{Tensor(DType::u8,
@@ -56,16 +56,25 @@ StepBenchResult bench_step(const StepBenchOptions& options) {
   const Stopwatch start;
   SelfCommunicator communicator;
   const auto backend = make_backend(options.backend, communicator);
-  StepOptions step = options.step;
-  step.replicas = backend->local_replicas();
-  step.batch_norm_batch = step.global_batch;
-  Engine engine(*backend, step);
+  StepBenchOptions whole = options;
+  whole.step.replicas = backend->local_replicas();
+  whole.step.batch_norm_batch = whole.step.global_batch;
+  const double made_s = start.seconds();
+  StepBenchResult result = bench_step(*backend, whole);
+  result.start_s += made_s;
+  return result;
+}
+
+StepBenchResult bench_step(Backend& backend, const StepBenchOptions& options) {
+  const Stopwatch start;
+  const StepOptions& step = options.step;
+  Engine engine(backend, step);
   engine.initialize(1);
-  const auto batches = made_batches(step, backend->local_replicas());
-  Executable& executable = engine.train(false);
+  const auto batches = made_batches(step, backend.local_replicas());
+  Executable& executable = step.accumulate > 1 ? engine.accumulate(false) : engine.train(false);
   if (options.trace && executable.node_times().empty()) {
     fail_usage("the {} backend does not time its ops, so there is no trace to write",
-               options.backend.name);
+               backend.name());
   }
   StepBenchResult result;
   std::vector<NodeEvent> events;
@@ -86,7 +95,7 @@ StepBenchResult bench_step(const StepBenchOptions& options) {
   }
   executable.trace(nullptr);
   result.median_ms = median(result.step_ms);
-  result.images_per_s = static_cast<double>(step.global_batch) / result.median_ms * 1e3;
+  result.images_per_s = static_cast<double>(step.micro_batch()) / result.median_ms * 1e3;
   result.parameters = engine.parameters();
   result.state_mb = state_mb(engine.state());
   result.rss_mb = static_cast<double>(peak_resident_bytes()) / 1e6;

@@ -39,4 +39,9 @@ struct StepBenchResult {
 /// nodes.
 StepBenchResult bench_step(const StepBenchOptions& options);
 
+/// The same on a backend that is there, for any number of processes together: `options.step` is
+/// taken as it is, `options.backend` not looked at. Where gradients accumulate, a step is a
+/// micro-batch.
+StepBenchResult bench_step(Backend& backend, const StepBenchOptions& options);
+
 }  // namespace toroid

@@ -16,6 +16,7 @@
 #include "toroid/train/engine_report.h"
 #include "toroid/train/evaluation.h"
 #include "toroid/train/machines.h"
+#include "toroid/train/precision.h"
 #include "toroid/train/reporter.h"
 #include "toroid/train/run_folder.h"
 #include "toroid/train/same_run.h"
@@ -32,12 +33,12 @@ class Trainer {
       : recipe_(recipe),
         options_(options),
         communicator_(communicator),
-        backend_(make_backend(options.backend, communicator)),
+        backend_(make_backend(backend_options(recipe, options.backend), communicator)),
         placement_{.replicas = communicator.size() * backend_->local_replicas(),
                    .first = communicator.rank() * backend_->local_replicas(),
                    .local = backend_->local_replicas()},
         dataset_(Dataset::open(recipe.data.train)),
-        engine_(*backend_, step_options(recipe, dataset_, placement_.replicas)),
+        engine_(*backend_, decided_step()),
         span_(recipe.span(dataset_.size(), engine_.options().global_batch)),
         schedule_(recipe.schedule, span_),
         non_finite_(recipe.train.on_non_finite),
@@ -62,6 +63,7 @@ class Trainer {
   std::int64_t per_epoch() const { return static_cast<std::int64_t>(span_.steps_per_epoch); }
   double epoch() const { return static_cast<double>(step_) / span_.steps_per_epoch; }
 
+  StepOptions decided_step();
   void resolve();
   void open_run_folder();
   void resume(const Checkpoint& checkpoint);
@@ -94,6 +96,18 @@ class Trainer {
   TrainingMeter meter_;
   TimeUse time_;  // but the rest, which finish() knows
 };
+
+// The options of the step; where the precision is "auto", recipe_ gets what was chosen.
+StepOptions Trainer::decided_step() {
+  StepOptions step = step_options(recipe_, dataset_, placement_.replicas);
+  std::string& precision = recipe_.model.precision;
+  if (precision == "auto") {
+    precision =
+        decide_precision(step, recorded_precision(options_.run_folder), *backend_, communicator_);
+    set_precision(step, precision);
+  }
+  return step;
+}
 
 // Writes what the data decided into the recipe, so that recipe.toml states every value.
 void Trainer::resolve() {

@@ -9,8 +9,8 @@
 namespace toroid {
 
 /// A backend whose replica is this rank of `communicator`, which must outlive it. The dtypes in the
-/// graph decide what is computed in; bf16 is refused when it is met. Batch and scalar floats are
-/// converted to the graph's types.
+/// graph decide what is computed in; ops on bf16 are computed in f32, and bf16 results rounded.
+/// Batch and scalar floats are converted to the graph's types.
 std::unique_ptr<Backend> make_reference_backend(Communicator& communicator);
 
 }  // namespace toroid
