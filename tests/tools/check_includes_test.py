@@ -68,6 +68,14 @@ class CheckIncludes(unittest.TestCase):
             self.assertEqual(
                 violation, f"src/toroid/base/x.h:2: {name} is heavy: include it in .cpp files only")
 
+    def test_the_header_over_onednn_is_for_the_files_over_onednn(self):
+        self.assertEqual([], self.violations("src/toroid/backends/cpu/onednn_primitive.h",
+                                             "#pragma once\n#include <oneapi/dnnl/dnnl.hpp>\n"))
+        line = '#include "toroid/backends/cpu/onednn_primitive.h"\n'
+        self.assertEqual([], self.violations("src/toroid/backends/cpu/onednn_matmul.cpp", line))
+        [violation] = self.violations("src/toroid/backends/cpu/relu.cpp", line)
+        self.assertIn("onednn_primitive.h is heavy: for the files named onednn_*.cpp only", violation)
+
     def test_test_helpers_stay_out_of_the_program(self):
         [violation] = self.violations("src/toroid/base/x.cpp", "#include <gtest/gtest.h>\n")
         self.assertIn("for tests only", violation)

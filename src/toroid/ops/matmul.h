@@ -5,8 +5,8 @@
 
 namespace toroid {
 
-/// a [M,K], b [K,N] -> [M,N], each operand transposed first where the attribute says so. The product
-/// of bf16 matrices is f32.
+/// a [M,K], b [K,N] -> [M,N], each operand transposed first where the attribute says so. The
+/// product of bf16 matrices is f32.
 struct Matmul {
   static constexpr std::string_view kName = "matmul";
   bool transpose_a = false;

@@ -3,7 +3,16 @@
 namespace toroid::cpu {
 namespace {
 
-using namespace onednn;
+using onednn::attributes;
+using onednn::Context;
+using onednn::data_type;
+using onednn::Desc;
+using onednn::Primitive;
+using onednn::Reorder;
+using onednn::Roles;
+using onednn::Tag;
+using onednn::translating_errors;
+using onednn::TwoOperandKernel;
 using Forward = dnnl::convolution_forward;
 using BackwardData = dnnl::convolution_backward_data;
 using BackwardWeights = dnnl::convolution_backward_weights;

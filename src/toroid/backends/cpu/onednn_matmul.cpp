@@ -3,7 +3,16 @@
 namespace toroid::cpu {
 namespace {
 
-using namespace onednn;
+using onednn::attributes;
+using onednn::Context;
+using onednn::data_type;
+using onednn::Desc;
+using onednn::Primitive;
+using onednn::Reorder;
+using onednn::Roles;
+using onednn::Tag;
+using onednn::translating_errors;
+using onednn::TwoOperandKernel;
 
 #if DNNL_VERSION_MAJOR >= 3
 dnnl::matmul::primitive_desc describe_product(const Context& c, const Desc& a, const Desc& b,

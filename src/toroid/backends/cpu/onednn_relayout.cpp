@@ -4,7 +4,12 @@
 namespace toroid::cpu {
 namespace {
 
-using namespace onednn;
+using onednn::Context;
+using onednn::data_type;
+using onednn::Desc;
+using onednn::Reorder;
+using onednn::Tag;
+using onednn::translating_errors;
 
 // A tensor [d0,d1,d2,d3] of any layout, in the logical order of its type.
 Desc described(const TensorType& type, Layout layout) {

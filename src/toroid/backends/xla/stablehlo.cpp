@@ -132,9 +132,12 @@ std::vector<Entry> name_arguments(const Graph& graph, StablehloText& text, Value
 // Ops that are written for operands and results of one float type, some of whose values are bf16:
 // their arithmetic is f32, and what XLA then fuses is the conversion.
 bool mixes_types(const Node& node, const std::vector<Ssa>& operands) {
-  static const std::set<std::string_view> kOps{
-      AvgPool::kName,          AvgPoolGradient::kName,      BatchNormApply::kName,
-      BatchNormStatistics::kName, BatchNormGradientSums::kName, BatchNormInputGradient::kName};
+  static const std::set<std::string_view> kOps{AvgPool::kName,
+                                               AvgPoolGradient::kName,
+                                               BatchNormApply::kName,
+                                               BatchNormStatistics::kName,
+                                               BatchNormGradientSums::kName,
+                                               BatchNormInputGradient::kName};
   return kOps.contains(node.op.name()) && operands[0].type.dtype == DType::bf16;
 }
 

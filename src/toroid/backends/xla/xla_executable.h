@@ -16,8 +16,7 @@ class XlaExecutable final : public Executable {
   /// Replica r runs on devices[r]; Error when the plugin would place it elsewhere.
   XlaExecutable(std::shared_ptr<PjrtClient> client, const std::vector<int>& devices, Graph graph);
 
-  const Outputs& run(State& state, std::span<const Batch> batches,
-                     const Scalars& scalars) override;
+  const Outputs& run(State& state, std::span<const Batch> batches, const Scalars& scalars) override;
 
  private:
   XlaState& checked(State& state) const;
