@@ -63,31 +63,13 @@ TOROID_CLONES void pool_gradient_example(const PoolGeometry& g, const Shares& sh
   }
 }
 
-// bf16 pictures are pooled in f32, example by example, in scratch memory of each thread.
-struct WideCopies {
-  std::size_t x_bytes, y_bytes;
-
-  explicit WideCopies(const PoolGeometry& g)
-      : x_bytes(aligned(static_cast<std::size_t>(g.h * g.w * g.c) * sizeof(float))),
-        y_bytes(aligned(static_cast<std::size_t>(g.oh * g.ow * g.c) * sizeof(float))) {}
-
-  std::size_t bytes() const {
-    return (x_bytes + y_bytes) * static_cast<std::size_t>(omp_get_max_threads());
-  }
-  float* x(const Arguments& arguments) const {
-    const auto thread = static_cast<std::size_t>(omp_get_thread_num());
-    return arguments.scratch_at<float>(thread * (x_bytes + y_bytes));
-  }
-  float* y(const Arguments& arguments) const { return x(arguments) + x_bytes / sizeof(float); }
-};
-
 template <class T>
 class AvgPoolKernel : public Kernel {
  public:
   explicit AvgPoolKernel(const NodeContext& context)
       : g_(context.op<AvgPool>(), context.inputs[0].shape, context.input_layouts[0]),
         shares_(context.op<AvgPool>(), g_),
-        wide_(g_) {}
+        wide_(g_.h * g_.w * g_.c, g_.oh * g_.ow * g_.c) {}
 
   void run(const Arguments& arguments) override {
     const auto* x = arguments.input<T>(0);
@@ -121,7 +103,7 @@ class AvgPoolGradientKernel : public Kernel {
   explicit AvgPoolGradientKernel(const NodeContext& context)
       : g_(context.op<AvgPoolGradient>(), context.outputs()[0].shape, context.input_layouts[0]),
         shares_(context.op<AvgPoolGradient>(), g_),
-        wide_(g_) {}
+        wide_(g_.h * g_.w * g_.c, g_.oh * g_.ow * g_.c) {}
 
   void run(const Arguments& arguments) override {
     const auto* dy = arguments.input<T>(0);

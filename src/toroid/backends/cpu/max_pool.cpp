@@ -39,13 +39,13 @@ TOROID_CLONES void pool_example(const PoolGeometry& g, const BFloat16* x, std::i
 
 using Places = std::int32_t __attribute__((vector_size(kLanes * sizeof(std::int32_t))));
 
+// Of one example, to f32 whatever the pictures are: several windows may meet in a pixel.
 template <class T>
 TOROID_INLINE void pool_gradient(const PoolGeometry& g, const T* x, const T* dy_all,
-                                 std::int64_t example, T* dx_all) {
+                                 std::int64_t example, float* dx) {
   const T* dy = dy_all + example * g.oh * g.ow * g.c;
   const T* picture = g.pixel(x, example, 0, 0);
-  T* dx = dx_all + example * g.h * g.w * g.c;
-  std::fill_n(dx, g.h * g.w * g.c, T(0.0F));
+  std::fill_n(dx, g.h * g.w * g.c, 0.0F);
   for (std::int64_t i = 0; i < g.oh; ++i) {
     for (std::int64_t j = 0; j < g.ow; ++j, dy += g.c) {
       const PoolRectangle r = g.inside(i, j);
@@ -62,8 +62,7 @@ TOROID_INLINE void pool_gradient(const PoolGeometry& g, const T* x, const T* dy_
           }
         }
         for (std::int64_t k = 0; k < n; ++k) {
-          T& to = dx[where[k] * g.c + c + k];
-          to = T(static_cast<float>(to) + static_cast<float>(dy[c + k]));
+          dx[where[k] * g.c + c + k] += static_cast<float>(dy[c + k]);
         }
       });
     }
@@ -74,7 +73,7 @@ TOROID_CLONES void pool_gradient_example(const PoolGeometry& g, const float* x, 
   pool_gradient(g, x, dy, example, dx);
 }
 TOROID_CLONES void pool_gradient_example(const PoolGeometry& g, const BFloat16* x,
-                                         const BFloat16* dy, std::int64_t example, BFloat16* dx) {
+                                         const BFloat16* dy, std::int64_t example, float* dx) {
   pool_gradient(g, x, dy, example, dx);
 }
 
@@ -100,18 +99,31 @@ template <class T>
 class MaxPoolGradientKernel : public Kernel {
  public:
   explicit MaxPoolGradientKernel(const NodeContext& context)
-      : g_(context.op<MaxPoolGradient>(), context.inputs[0].shape, context.input_layouts[0]) {}
+      : g_(context.op<MaxPoolGradient>(), context.inputs[0].shape, context.input_layouts[0]),
+        wide_(g_.h * g_.w * g_.c, 0) {}
 
   void run(const Arguments& arguments) override {
     const auto *x = arguments.input<T>(0), *dy = arguments.input<T>(1);
     auto* dx = arguments.output<T>();
-    parallel_ranges(g_.n, g_.h * g_.w * g_.c, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t n = first; n < last; ++n) pool_gradient_example(g_, x, dy, n, dx);
+    const std::int64_t size = g_.h * g_.w * g_.c;
+    parallel_ranges(g_.n, size, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t n = first; n < last; ++n) {
+        if constexpr (std::is_same_v<T, float>) {
+          pool_gradient_example(g_, x, dy, n, dx + n * size);
+        } else {
+          pool_gradient_example(g_, x, dy, n, wide_.x(arguments));
+          convert_range(wide_.x(arguments), dx + n * size, size);
+        }
+      }
     });
+  }
+  std::size_t scratch_bytes() const override {
+    return std::is_same_v<T, float> ? 0 : wide_.bytes();
   }
 
  private:
   PoolGeometry g_;
+  WideCopies wide_;
 };
 
 }  // namespace

@@ -1,11 +1,13 @@
-// What the pools share: where their windows lie.
+// What the pools share: where their windows lie, and memory for pooling bf16 in f32.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 
+#include "toroid/backends/cpu/kernel.h"
 #include "toroid/backends/cpu/layout.h"
+#include "toroid/backends/cpu/parallel.h"
 #include "toroid/ops/conv2d.h"
 
 namespace toroid::cpu {
@@ -43,6 +45,27 @@ struct PoolGeometry {
   const T* pixel(const T* x, std::int64_t example, std::int64_t a, std::int64_t b) const {
     return x + ((example * h + a) * w + b) * c;
   }
+};
+
+/// bf16 pictures are pooled in f32, example by example: scratch memory of each thread for the f32
+/// copies of one of x and one of y.
+class WideCopies {
+ public:
+  WideCopies(std::int64_t x_elements, std::int64_t y_elements)
+      : x_bytes_(aligned(static_cast<std::size_t>(x_elements) * sizeof(float))),
+        y_bytes_(aligned(static_cast<std::size_t>(y_elements) * sizeof(float))) {}
+
+  std::size_t bytes() const {
+    return (x_bytes_ + y_bytes_) * static_cast<std::size_t>(omp_get_max_threads());
+  }
+  float* x(const Arguments& arguments) const {
+    const auto thread = static_cast<std::size_t>(omp_get_thread_num());
+    return arguments.scratch_at<float>(thread * (x_bytes_ + y_bytes_));
+  }
+  float* y(const Arguments& arguments) const { return x(arguments) + x_bytes_ / sizeof(float); }
+
+ private:
+  std::size_t x_bytes_, y_bytes_;
 };
 
 }  // namespace toroid::cpu
