@@ -61,11 +61,10 @@ std::vector<Tensor> case_operands(const OpCase& op_case, std::uint64_t seed) {
   return operands;
 }
 
-std::vector<Tensor> run_case(Backend& backend, const OpCase& op_case,
-                             const std::vector<Tensor>& operands) {
+Graph case_graph(const OpCase& op_case) {
   Builder builder;
   std::vector<Value> inputs;
-  for (std::size_t i = 0; i < operands.size(); ++i) {
+  for (std::size_t i = 0; i < op_case.operands.size(); ++i) {
     inputs.push_back(
         builder.input(InputKind::kState, fmt::format("x{}", i), op_case.operands[i].type));
   }
@@ -73,17 +72,26 @@ std::vector<Tensor> run_case(Backend& backend, const OpCase& op_case,
   for (std::size_t i = 0; i < results.size(); ++i) {
     builder.output(fmt::format("y{}", i), results[i]);
   }
-  const Graph graph = builder.finish();
+  return builder.finish();
+}
+
+std::vector<Tensor> run_case(Backend& backend, const Graph& graph,
+                             const std::vector<Tensor>& operands) {
   const auto state = backend.create_state(state_schema(graph));
   for (std::size_t i = 0; i < operands.size(); ++i) {
     state->write(fmt::format("x{}", i), operands[i]);
   }
   Outputs outputs = backend.compile(graph)->run(*state, {}, {});
   std::vector<Tensor> tensors;
-  for (std::size_t i = 0; i < results.size(); ++i) {
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
     tensors.push_back(std::move(outputs.at(fmt::format("y{}", i))));
   }
   return tensors;
+}
+
+std::vector<Tensor> run_case(Backend& backend, const OpCase& op_case,
+                             const std::vector<Tensor>& operands) {
+  return run_case(backend, case_graph(op_case), operands);
 }
 
 double relative_error(const Tensor& got, const Tensor& wanted) {

@@ -13,8 +13,13 @@ namespace toroid {
 /// The case's operands as make_operand draws them.
 std::vector<Tensor> case_operands(const OpCase& op_case, std::uint64_t seed);
 
-/// Runs the case on one replica: its operands are the variables "x0", "x1", ... of a state, its
-/// results the outputs "y0", "y1", ... of a graph.
+/// The case on one replica: its operands are the variables "x0", "x1", ... of a state, its results
+/// the outputs "y0", "y1", ...
+Graph case_graph(const OpCase& op_case);
+
+/// Runs that graph, or one that a pass made of it, and gives its results.
+std::vector<Tensor> run_case(Backend& backend, const Graph& graph,
+                             const std::vector<Tensor>& operands);
 std::vector<Tensor> run_case(Backend& backend, const OpCase& op_case,
                              const std::vector<Tensor>& operands);
 

@@ -7,7 +7,7 @@ namespace toroid::reference {
 void normalize_images(const KernelCall& call) {
   const auto& attributes = call.attributes<NormalizeImages>();
   const std::size_t channels = attributes.mean.size();
-  with_float(attributes.dtype, [&](auto zero) {
+  with_float(call.outputs[0]->dtype(), [&](auto zero) {
     using T = decltype(zero);
     const auto x = call.input<std::uint8_t>(0);
     const auto y = call.output<T>();
