@@ -138,8 +138,8 @@ TEST(Winograd, CostsADigitAndIsLeftOutWhereItIsTurnedOff) {
   for (const auto& [height, width] : {std::pair{16, 16}, std::pair{15, 17}}) {
     const ConvolutionErrors slow = errors_of(*direct, *oracle, height, width);
     const ConvolutionErrors quick = errors_of(*fast, *oracle, height, width);
-    std::printf("%dx%d: direct %.1e %.1e %.1e, Winograd %.1e %.1e %.1e\n", height, width, slow.forward,
-           slow.data, slow.kernel, quick.forward, quick.data, quick.kernel);
+    std::printf("%dx%d: direct %.1e %.1e %.1e, Winograd %.1e %.1e %.1e\n", height, width,
+                slow.forward, slow.data, slow.kernel, quick.forward, quick.data, quick.kernel);
     for (const double error : {slow.forward, slow.data, slow.kernel}) EXPECT_LT(error, 1e-6);
     for (const double error : {quick.forward, quick.data, quick.kernel}) EXPECT_LT(error, 1e-5);
     EXPECT_NE(quick.forward, slow.forward);
