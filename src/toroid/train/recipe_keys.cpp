@@ -45,7 +45,7 @@ void add_model(Table& table) {
   table.add(
       "model.fast_convolutions", FIELD(model.fast_convolutions),
       "On the cpu backend in f32: Winograd's algorithm for 3x3 convolutions of many channels; "
-      "faster, with [rounding errors](algorithms/cpu.md#winograd) some ten times as large.");
+      "faster, with [rounding errors](algorithms/cpu.md#winograd) up to four times as large.");
   table.number(
       "model.batch_norm_batch", FIELD(model.batch_norm_batch), kBatch,
       "Examples that share batch-norm statistics, counted over the global batch, so that "

@@ -9,7 +9,8 @@ namespace {
 // Winograd's F(4x4, 3x3) does a quarter of the multiplications, but moves more memory and has to
 // transform the kernel: it pays where there are channels and tiles of 4x4 results enough (the
 // crossings were measured, docs/performance.md). The rule knows shapes alone, so that results do
-// not depend on a stopwatch. Its rounding errors are some ten times those of the direct algorithm.
+// not depend on a stopwatch. Its rounding errors are up to four times those of the direct
+// algorithm.
 bool winograd_pays(const ConvolutionGeometry& g) {
   const Shape& k = g.kernel;
   if (g.dtype != DType::f32 || g.groups != 1 || k[0] != 3 || k[1] != 3) return false;

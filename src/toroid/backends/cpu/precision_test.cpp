@@ -10,6 +10,7 @@
 #include "toroid/backends/case_runner.h"
 #include "toroid/backends/cpu/cpu.h"
 #include "toroid/backends/reference/reference.h"
+#include "toroid/base/machine.h"
 #include "toroid/comm/self.h"
 #include "toroid/ops/conv2d.h"
 #include "toroid/ops/elementwise.h"
@@ -129,7 +130,7 @@ ConvolutionErrors errors_of(Backend& backend, Backend& oracle, std::int64_t heig
                              Conv2dKernelGradient{.padding = same, .kernel_size = {3, 3}}, x, x)};
 }
 
-TEST(Winograd, CostsADigitAndIsLeftOutWhereItIsTurnedOff) {
+TEST(Winograd, CostsFewBitsAndIsLeftOutWhereItIsTurnedOff) {
   SelfCommunicator communicator;
   const auto oracle = make_reference_backend(communicator);
   const auto fast = make_cpu_backend(communicator);
@@ -142,6 +143,7 @@ TEST(Winograd, CostsADigitAndIsLeftOutWhereItIsTurnedOff) {
                 slow.forward, slow.data, slow.kernel, quick.forward, quick.data, quick.kernel);
     for (const double error : {slow.forward, slow.data, slow.kernel}) EXPECT_LT(error, 1e-6);
     for (const double error : {quick.forward, quick.data, quick.kernel}) EXPECT_LT(error, 1e-5);
+    if (!instruction_set().starts_with("AVX-512")) continue;  // oneDNN has Winograd there alone
     EXPECT_NE(quick.forward, slow.forward);
     EXPECT_NE(quick.data, slow.data);
     EXPECT_NE(quick.kernel, slow.kernel);
