@@ -1,7 +1,6 @@
 #include "toroid/train/precision.h"
 
 #include <array>
-#include <ranges>
 
 #include "toroid/base/error.h"
 #include "toroid/base/log.h"
@@ -46,10 +45,11 @@ void set_precision(StepOptions& options, const std::string& precision) {
 }
 
 std::optional<std::string> recorded_precision(const std::filesystem::path& run_folder) {
-  for (const auto& folder : std::views::reverse(list_checkpoints(run_folder))) {
+  const auto folders = list_checkpoints(run_folder);
+  for (auto folder = folders.rbegin(); folder != folders.rend(); ++folder) {
     try {
-      const CheckpointInfo info = read_checkpoint_info(folder);
-      return parse_recipe(info.recipe, folder.string()).model.precision;
+      const CheckpointInfo info = read_checkpoint_info(*folder);
+      return parse_recipe(info.recipe, folder->string()).model.precision;
     } catch (const Error&) {  // whoever loads it will tell
     }
   }
