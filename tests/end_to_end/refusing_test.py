@@ -72,7 +72,7 @@ class Recipes(program.ProgramTest):
         self.refuse("data.augment: ", '"blur" is unknown', "random_crop", data__augment=["blur"])
         self.refuse("listed twice", data__augment=["random_crop", "random_crop"])
         self.refuse("optimizer.name: ", "sgd, adam", optimizer__name="sgdd")
-        self.refuse("schedule.name: ", "constant, cosine", schedule__name="step")
+        self.refuse("schedule.name: ", "constant, step, cosine", schedule__name="steps")
 
     def test_values_of_another_type_or_out_of_range(self):
         for key, value in (("train__epochs", "three"), ("train__epochs", -1),
