@@ -63,26 +63,29 @@ TOROID_CLONES void pool_gradient_example(const PoolGeometry& g, const Shares& sh
   }
 }
 
+// What an example of each direction is made by.
+using Example = void (*)(const PoolGeometry& g, const Shares& shares, const float* from,
+                         std::int64_t example, float* to);
+
+// Both directions; bf16 examples go through f32 copies.
 template <class T>
-class AvgPoolKernel : public Kernel {
+class AveragingKernel : public Kernel {
  public:
-  explicit AvgPoolKernel(const NodeContext& context)
-      : g_(context.op<AvgPool>(), context.inputs[0].shape, context.input_layouts[0]),
-        shares_(context.op<AvgPool>(), g_),
-        wide_(g_.h * g_.w * g_.c, g_.oh * g_.ow * g_.c) {}
+  AveragingKernel(const PoolGeometry& g, const Shares& shares, Example example, std::int64_t from,
+                  std::int64_t to)
+      : g_(g), shares_(shares), example_(example), from_(from), to_(to), wide_(from, to) {}
 
   void run(const Arguments& arguments) override {
-    const auto* x = arguments.input<T>(0);
-    auto* y = arguments.output<T>();
-    const std::int64_t x_size = g_.h * g_.w * g_.c, y_size = g_.oh * g_.ow * g_.c;
-    parallel_ranges(g_.n, x_size, [&](std::int64_t first, std::int64_t last) {
+    const auto* from = arguments.input<T>(0);
+    auto* to = arguments.output<T>();
+    parallel_ranges(g_.n, g_.h * g_.w * g_.c, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t n = first; n < last; ++n) {
         if constexpr (std::is_same_v<T, float>) {
-          pool_example(g_, shares_, x, n, y);
+          example_(g_, shares_, from, n, to);
         } else {
-          convert_range(x + n * x_size, wide_.x(arguments), x_size);
-          pool_example(g_, shares_, wide_.x(arguments), 0, wide_.y(arguments));
-          convert_range(wide_.y(arguments), y + n * y_size, y_size);
+          convert_range(from + n * from_, wide_.x(arguments), from_);
+          example_(g_, shares_, wide_.x(arguments), 0, wide_.y(arguments));
+          convert_range(wide_.y(arguments), to + n * to_, to_);
         }
       }
     });
@@ -94,50 +97,32 @@ class AvgPoolKernel : public Kernel {
  private:
   PoolGeometry g_;
   Shares shares_;
+  Example example_;
+  std::int64_t from_, to_;  // elements of an example
   WideCopies wide_;
 };
 
-template <class T>
-class AvgPoolGradientKernel : public Kernel {
- public:
-  explicit AvgPoolGradientKernel(const NodeContext& context)
-      : g_(context.op<AvgPoolGradient>(), context.outputs()[0].shape, context.input_layouts[0]),
-        shares_(context.op<AvgPoolGradient>(), g_),
-        wide_(g_.h * g_.w * g_.c, g_.oh * g_.ow * g_.c) {}
-
-  void run(const Arguments& arguments) override {
-    const auto* dy = arguments.input<T>(0);
-    auto* dx = arguments.output<T>();
-    const std::int64_t x_size = g_.h * g_.w * g_.c, y_size = g_.oh * g_.ow * g_.c;
-    parallel_ranges(g_.n, x_size, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t n = first; n < last; ++n) {
-        if constexpr (std::is_same_v<T, float>) {
-          pool_gradient_example(g_, shares_, dy, n, dx);
-        } else {
-          convert_range(dy + n * y_size, wide_.y(arguments), y_size);
-          pool_gradient_example(g_, shares_, wide_.y(arguments), 0, wide_.x(arguments));
-          convert_range(wide_.x(arguments), dx + n * x_size, x_size);
-        }
-      }
-    });
+std::unique_ptr<Kernel> make_averaging(DType dtype, const PoolGeometry& g, const Shares& shares,
+                                       Example example, std::int64_t from, std::int64_t to) {
+  if (dtype == DType::bf16) {
+    return std::make_unique<AveragingKernel<BFloat16>>(g, shares, example, from, to);
   }
-  std::size_t scratch_bytes() const override {
-    return std::is_same_v<T, float> ? 0 : wide_.bytes();
-  }
-
- private:
-  PoolGeometry g_;
-  Shares shares_;
-  WideCopies wide_;
-};
+  return std::make_unique<AveragingKernel<float>>(g, shares, example, from, to);
+}
 
 }  // namespace
 
 std::unique_ptr<Kernel> make_avg_pool(const NodeContext& context) {
-  return make_for_activation<AvgPoolKernel>(context);
+  const auto& op = context.op<AvgPool>();
+  const PoolGeometry g(op, context.inputs[0].shape, context.input_layouts[0]);
+  return make_averaging(context.inputs[0].dtype, g, Shares(op, g), pool_example, g.h * g.w * g.c,
+                        g.oh * g.ow * g.c);
 }
 std::unique_ptr<Kernel> make_avg_pool_gradient(const NodeContext& context) {
-  return make_for_activation<AvgPoolGradientKernel>(context);
+  const auto& op = context.op<AvgPoolGradient>();
+  const PoolGeometry g(op, context.outputs()[0].shape, context.input_layouts[0]);
+  return make_averaging(context.inputs[0].dtype, g, Shares(op, g), pool_gradient_example,
+                        g.oh * g.ow * g.c, g.h * g.w * g.c);
 }
 
 }  // namespace toroid::cpu

@@ -137,12 +137,6 @@ class StatisticsKernel : public Kernel {
   std::size_t doubles_;
 };
 
-// What apply does to all rows of some channels: (x - mean) * scale + shift [+ residual] [relu].
-struct Affine {
-  const float *mean, *scale, *shift;
-  bool relu;
-};
-
 template <class Mode, bool kResidual, bool kRelu, class T>
 TOROID_INLINE void apply_rows(const T* x, const T* residual, const Strip& strip,
                               const Affine& affine, T* y) {
@@ -218,22 +212,11 @@ class ApplyKernel : public Kernel {
 
  private:
   Affine prepare(const Arguments& arguments) const {
-    const auto* variance = arguments.input<float>(2);
-    const float* gamma = optional(arguments, at_.gamma);
-    const float* beta = optional(arguments, at_.beta);
     auto* scale = arguments.scratch_at<float>();
     auto* shift = arguments.scratch_at<float>(statistic_bytes_);
-    const std::int64_t channels = strips_.channels();
-    for (std::int64_t i = 0; i < strips_.groups() * channels; ++i) {
-      scale[i] = inverse_deviation(variance[i], op_.epsilon) *
-                 (gamma != nullptr ? gamma[i % channels] : 1.0F);
-      shift[i] = beta != nullptr ? beta[i % channels] : 0.0F;
-    }
+    scale_and_shift(strips_, arguments.input<float>(2), op_.epsilon, operand(arguments, at_.gamma),
+                    operand(arguments, at_.beta), scale, shift);
     return {arguments.input<float>(1), scale, shift, op_.relu};
-  }
-
-  static const float* optional(const Arguments& arguments, int operand) {
-    return operand < 0 ? nullptr : arguments.input<float>(static_cast<std::size_t>(operand));
   }
 
   BatchNormApply op_;

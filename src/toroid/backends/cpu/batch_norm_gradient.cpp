@@ -8,19 +8,12 @@
 namespace toroid::cpu {
 namespace {
 
-// What the forward pass did to some channels, where its relu is to be found again: it let through
-// what has (x - mean) * scale + shift > 0.
-struct Forward {
-  const float *mean, *scale, *shift;
-  bool relu;
-};
-
 // What load_gradient needs of some channels.
 template <class Mode>
 struct ForwardLanes {
   Lanes mean[Mode::kParts], scale[Mode::kParts], shift[Mode::kParts];
 
-  TOROID_INLINE ForwardLanes(const Forward& from, std::int64_t lanes) {
+  TOROID_INLINE ForwardLanes(const Affine& from, std::int64_t lanes) {
     load_per_channel<Mode>(from.mean, lanes, mean);
     load_per_channel<Mode>(from.scale, lanes, scale);
     load_per_channel<Mode>(from.shift, lanes, shift);
@@ -46,7 +39,7 @@ TOROID_INLINE void load_gradient(const T* x, const T* dy, std::int64_t lanes,
 // Adds the sums of dy and of dy * (x - mean) over a strip's rows.
 template <class Mode, bool kRelu, class T>
 TOROID_INLINE void add_rows_through(const T* x, const T* dy, const Strip& strip,
-                                    const Forward& forward, double* sum_dy, double* sum_dy_x) {
+                                    const Affine& forward, double* sum_dy, double* sum_dy_x) {
   constexpr std::int64_t kParts = Mode::kParts, kSums = 2;
   const std::int64_t stride = strip.stride, lanes = strip.lanes;
   const ForwardLanes<Mode> terms(forward, lanes);
@@ -73,35 +66,19 @@ TOROID_INLINE void add_rows_through(const T* x, const T* dy, const Strip& strip,
 }
 
 template <class Mode, class T>
-TOROID_INLINE void add_rows(const T* x, const T* dy, const Strip& strip, const Forward& forward,
+TOROID_INLINE void add_rows(const T* x, const T* dy, const Strip& strip, const Affine& forward,
                             double* sum_dy, double* sum_dy_x) {
   forward.relu ? add_rows_through<Mode, true>(x, dy, strip, forward, sum_dy, sum_dy_x)
                : add_rows_through<Mode, false>(x, dy, strip, forward, sum_dy, sum_dy_x);
 }
 
 TOROID_CLONES void add_strip(const float* x, const float* dy, const Strip& strip,
-                             const Forward& forward, double* sum_dy, double* sum_dy_x) {
+                             const Affine& forward, double* sum_dy, double* sum_dy_x) {
   TOROID_FOR_STRIP(float, strip, add_rows, x, dy, strip, forward, sum_dy, sum_dy_x);
 }
 TOROID_CLONES void add_strip(const BFloat16* x, const BFloat16* dy, const Strip& strip,
-                             const Forward& forward, double* sum_dy, double* sum_dy_x) {
+                             const Affine& forward, double* sum_dy, double* sum_dy_x) {
   TOROID_FOR_STRIP(BFloat16, strip, add_rows, x, dy, strip, forward, sum_dy, sum_dy_x);
-}
-
-const float* operand(const Arguments& arguments, int i) {
-  return i < 0 ? nullptr : arguments.input<float>(static_cast<std::size_t>(i));
-}
-
-// scale and shift of the forward pass, [G,C].
-void prepare_forward(const Arguments& arguments, const Strips& strips, double epsilon, int gamma,
-                     int beta, float* scale, float* shift) {
-  const auto* variance = arguments.input<float>(3);
-  const float *gammas = operand(arguments, gamma), *betas = operand(arguments, beta);
-  for (std::int64_t i = 0; i < strips.groups() * strips.channels(); ++i) {
-    const std::int64_t c = i % strips.channels();
-    scale[i] = inverse_deviation(variance[i], epsilon) * (gammas != nullptr ? gammas[c] : 1.0F);
-    shift[i] = betas != nullptr ? betas[c] : 0.0F;
-  }
 }
 
 template <class T>
@@ -120,7 +97,8 @@ class GradientSumsKernel : public Kernel {
     const auto *mean = arguments.input<float>(2), *variance = arguments.input<float>(3);
     auto* scale = arguments.scratch_at<float>();
     auto* shift = arguments.scratch_at<float>(statistic_bytes_);
-    prepare_forward(arguments, strips_, op_.epsilon, at_.gamma, at_.beta, scale, shift);
+    scale_and_shift(strips_, variance, op_.epsilon, operand(arguments, at_.gamma),
+                    operand(arguments, at_.beta), scale, shift);
     const std::int64_t channels = strips_.channels(), width = strips_.width();
     strips_.for_each_part([&](std::int64_t task, std::int64_t group, std::int64_t block,
                               std::int64_t first, std::int64_t last) {
@@ -171,7 +149,7 @@ struct Terms {
 
 template <class Mode, bool kRelu, class T>
 TOROID_INLINE void gradient_rows_through(const T* x, const T* dy, const Strip& strip,
-                                         const Forward& forward, const Terms& terms, T* dx) {
+                                         const Affine& forward, const Terms& terms, T* dx) {
   constexpr std::int64_t kParts = Mode::kParts;
   const std::int64_t stride = strip.stride, lanes = strip.lanes;
   const ForwardLanes<Mode> values(forward, lanes);
@@ -201,18 +179,18 @@ TOROID_INLINE void gradient_rows_through(const T* x, const T* dy, const Strip& s
 }
 
 template <class Mode, class T>
-TOROID_INLINE void gradient_rows(const T* x, const T* dy, const Strip& strip,
-                                 const Forward& forward, const Terms& terms, T* dx) {
+TOROID_INLINE void gradient_rows(const T* x, const T* dy, const Strip& strip, const Affine& forward,
+                                 const Terms& terms, T* dx) {
   forward.relu ? gradient_rows_through<Mode, true>(x, dy, strip, forward, terms, dx)
                : gradient_rows_through<Mode, false>(x, dy, strip, forward, terms, dx);
 }
 
 TOROID_CLONES void gradient_strip(const float* x, const float* dy, const Strip& strip,
-                                  const Forward& forward, const Terms& terms, float* dx) {
+                                  const Affine& forward, const Terms& terms, float* dx) {
   TOROID_FOR_STRIP(float, strip, gradient_rows, x, dy, strip, forward, terms, dx);
 }
 TOROID_CLONES void gradient_strip(const BFloat16* x, const BFloat16* dy, const Strip& strip,
-                                  const Forward& forward, const Terms& terms, BFloat16* dx) {
+                                  const Affine& forward, const Terms& terms, BFloat16* dx) {
   TOROID_FOR_STRIP(BFloat16, strip, gradient_rows, x, dy, strip, forward, terms, dx);
 }
 
@@ -237,8 +215,8 @@ class InputGradientKernel : public Kernel {
                              std::int64_t last) {
       strips_.for_each(group, block, first, last, [&](const Strip& strip) {
         const std::int64_t g = group * strips_.channels() + strip.channel;
-        const Forward forward{mean + g, per_channel(arguments, 0) + g,
-                              per_channel(arguments, 1) + g, op_.relu};
+        const Affine forward{mean + g, per_channel(arguments, 0) + g, per_channel(arguments, 1) + g,
+                             op_.relu};
         const float weight = weights != nullptr ? weights[strip.example] : 1.0F;
         const float* from_dy = op_.sums ? per_channel(arguments, 2) + g : nullptr;
         gradient_strip(x, dy, strip, forward, {from_dy, per_channel(arguments, 3) + g, weight}, dx);
@@ -257,10 +235,11 @@ class InputGradientKernel : public Kernel {
 
   // scale, shift, from_dy and from_x in scratch memory, each [G,C].
   void prepare(const Arguments& arguments) const {
-    prepare_forward(arguments, strips_, op_.epsilon, at_.gamma, at_.beta, per_channel(arguments, 0),
+    const auto* variance = arguments.input<float>(3);
+    scale_and_shift(strips_, variance, op_.epsilon, operand(arguments, at_.gamma),
+                    operand(arguments, at_.beta), per_channel(arguments, 0),
                     per_channel(arguments, 1));
     if (!op_.sums) return;
-    const auto* variance = arguments.input<float>(3);
     for (std::int64_t i = 0; i < strips_.groups() * strips_.channels(); ++i) {
       const float share = 1.0F / std::max(operand(arguments, at_.sums + 2)[i], 1.0F);
       per_channel(arguments, 2)[i] = operand(arguments, at_.sums)[i] * share;

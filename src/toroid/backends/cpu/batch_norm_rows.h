@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "toroid/backends/cpu/kernel.h"
 #include "toroid/backends/cpu/layout.h"
 #include "toroid/backends/cpu/parallel.h"
 #include "toroid/backends/cpu/vectors.h"
@@ -113,6 +114,28 @@ class Strips {
 
 inline float inverse_deviation(float variance, double epsilon) {
   return static_cast<float>(1 / std::sqrt(static_cast<double>(variance) + epsilon));
+}
+
+// The i-th operand, or null where there is none: i is -1.
+inline const float* operand(const Arguments& arguments, int i) {
+  return i < 0 ? nullptr : arguments.input<float>(static_cast<std::size_t>(i));
+}
+
+// What the forward pass does to some channels: (x - mean) * scale + shift [+ residual] [relu]. The
+// relu lets through what is above 0, by which the backward pass finds it again.
+struct Affine {
+  const float *mean, *scale, *shift;
+  bool relu;
+};
+
+// Its scale and shift for all channels, [G,C]; gamma and beta [C] may be null.
+inline void scale_and_shift(const Strips& strips, const float* variance, double epsilon,
+                            const float* gamma, const float* beta, float* scale, float* shift) {
+  for (std::int64_t i = 0; i < strips.groups() * strips.channels(); ++i) {
+    const std::int64_t c = i % strips.channels();
+    scale[i] = inverse_deviation(variance[i], epsilon) * (gamma != nullptr ? gamma[c] : 1.0F);
+    shift[i] = beta != nullptr ? beta[c] : 0.0F;
+  }
 }
 
 }  // namespace toroid::cpu
